@@ -253,7 +253,9 @@ def _is_mended(context: Context, harm: Harm) -> bool:
     settings = context.settings
     if _WIDE not in settings.enabled(context.source.path) or not settings.may_fix(_WIDE):
         return False
-    if harm.kind is not Kind.WIDE or harm.is_default or not isinstance(harm.node, ast.Call):
+    if harm.kind is not Kind.WIDE or harm.is_default or harm.is_module:
+        return False
+    if not isinstance(harm.node, ast.Call):
         return False
     device = device_argument(context, harm.node)
     if device is None or keyword(harm.node, "dtype") is not None or len(harm.node.args) > 1:

@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-TORCH_WORDS = (b"torch", b"accelerate", b"transformers", b"diffusers", b"lightning")
+TORCH_WORDS = (
+    *(b"torch", b"accelerate", b"transformers", b"diffusers", b"lightning"),
+    *(b"timm", b"ultralytics", b"fastai", b"open_clip"),
+)
 """torch, and packages that are torch under another name: a program that only imports those still
 chooses a device."""
 

@@ -389,6 +389,8 @@ LOOKERS = _words(
 """Builtins that only look at their arguments: a device given to them is not used."""
 PASSING_ON = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "rich.progress.track"})
 """Functions that give what they are given, a turn at a time."""
+REARRANGING = frozenset({"einops.rearrange", "einops.repeat", "einops.reduce"})
+"""Functions of other packages that give a tensor where the one is that they are given first."""
 LIGHTNING = ("lightning.", "pytorch_lightning.")
 _PIPELINE = "transformers.pipeline"
 

@@ -3,8 +3,9 @@
 ## What it does
 Flags `dtype=torch.float64` (also `torch.double` and the builtin `float`, which is float64) beside a
 device that may be MPS, `.double()` and `.to(torch.float64)` on a tensor or module there, on a
-parameter of a module or what is made of one, a float64 tensor that is moved there, the cast of what
-`.cuda()` has moved, and `torch.set_default_dtype(torch.float64)` in a file that selects MPS.
+parameter of a module or what is made of one, a float64 tensor that is moved there, a module whose
+constructor makes a parameter, a buffer or a layer float64, the cast of what `.cuda()` has moved,
+and `torch.set_default_dtype(torch.float64)` in a file that selects MPS.
 
 ## Why is this bad?
 It raises `TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't
@@ -61,6 +62,7 @@ from mpslint.semantics.worlds.events import Kind
 _MESSAGES = {
     "created": "MPS has no float64: raises TypeError when the device is MPS",
     "cast": "MPS has no float64: raises TypeError where this is on MPS",
+    "module": "moves a module that holds float64: raises TypeError when the device is MPS",
     "moved": "moves a float64 tensor: raises TypeError when the device is MPS",
 }
 
@@ -95,6 +97,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if is_caught(context, event.node, "TypeError"):
             continue
+        if event.on_mac and not event.caught and event.name == "module":
+            told.add(event.node)
+            yield context.finding(
+                rule, event.node.func, _MESSAGES["module"], confidence=Confidence.INFERRED
+            )
         if event.on_mac and not event.caught and event.name == "tensor":
             told.add(event.node)
             message = _MESSAGES["moved"].replace("a float64", "what may be a float64")

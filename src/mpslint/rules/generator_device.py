@@ -1,7 +1,9 @@
 """A random generator must be on the device of the tensor that it fills.
 
 ## What it does
-Flags a `torch.Generator()` (of the CPU) that is passed to a factory with another device, and
+Flags a `torch.Generator()` (of the CPU) that is passed to a factory with another device, to a
+method that fills a tensor of another device (`x.uniform_(generator=g)`) or to `torch.multinomial`
+of one, by way of an attribute of the object or a parameter as well; and
 `torch.set_default_device` with a GPU in a file whose `DataLoader(shuffle=True)` or `random_split`
 gets no generator.
 
@@ -26,7 +28,8 @@ A generator that goes to a `DataLoader` or a sampler while no default device is 
 the CPU), factories without a device, `torch.Generator("cuda")` (see `hardcoded-cuda-device`).
 
 ## Fix safety
-Unsafe: a generator of another device draws other numbers.
+Unsafe: a generator of another device draws other numbers. None is offered where the generator is
+made in another function.
 
 ## References
 - pytorch#110820; transformers#31897
@@ -43,7 +46,15 @@ from mpslint.patterns.text import insert
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations import keyword
+from mpslint.semantics.value import Kind
 from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
+
+_FROM_TENSORS = frozenset({"multinomial", "bernoulli", "poisson"})
+_METHODS = frozenset(
+    {"uniform_", "normal_", "bernoulli_", "random_", "exponential_", "geometric_", "cauchy_"}
+    | {"log_normal_", "multinomial", "bernoulli"}
+)
+"""Methods of a tensor that draw where that is."""
 
 
 @rule(
@@ -58,35 +69,68 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if item.arg == "generator":
             call = context.index.parents[item]
             if isinstance(call, ast.Call):
-                yield from _factory(context, rule, call, item.value)
+                yield from _drawing(context, rule, call, item.value)
     yield from _default_device(context, rule)
 
 
-def _factory(
+def _drawing(
     context: Context, rule: Rule, call: ast.Call, generator: ast.expr
 ) -> Iterator[Finding]:
-    name = context.resolve(call.func) or ""
+    """A call that draws on a device with a generator of the CPU."""
     device = keyword(call, "device")
-    if device is None or name.removeprefix("torch.") not in FACTORIES | LIKE_FACTORIES:
-        return
-    devices = context.values.of(device).devices
-    if not devices or devices == frozenset({"cpu"}) or not context.worlds.on_mps(call):
+    if not _draws_on_device(context, call, device) or not context.worlds.on_mps(call):
         return
     made = _made(context, generator)
     if made is None:
         return
+    local = isinstance(generator, ast.Name | ast.Call) and _made_here(context, generator) is made
+    fixable = local and device is not None
     yield context.finding(
         rule,
         generator,
         "the generator is on the CPU: raises when the tensor is made on another device",
         confidence=Confidence.INFERRED,
         labels=(context.label(made, "made here, without a device"),),
-        applicability=Applicability.UNSAFE,
-        fix=partial(_fix, context, made, device, generator),
+        applicability=Applicability.UNSAFE if fixable else None,
+        fix=partial(_fix, context, made, device, generator)
+        if fixable and device is not None
+        else None,
     )
 
 
+def _draws_on_device(context: Context, call: ast.Call, device: ast.expr | None) -> bool:
+    """Whether what is drawn is on a device other than the CPU: where the factory is told, or where
+    the tensor is that is filled or drawn from."""
+    name = (context.resolve(call.func) or "").removeprefix("torch.")
+    if name in FACTORIES | LIKE_FACTORIES:
+        devices = context.values.of(device).devices if device is not None else None
+    elif name in _FROM_TENSORS:
+        first = context.values.of(call.args[0]) if call.args else None
+        devices = first.devices if first is not None and first.kind is Kind.TENSOR else None
+    elif isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS:
+        owner = context.values.of(call.func.value)
+        devices = owner.devices if owner.kind is Kind.TENSOR else None
+    else:
+        return False
+    return bool(devices) and devices != frozenset({"cpu"})
+
+
 def _made(context: Context, generator: ast.expr) -> ast.Call | None:
+    """The `torch.Generator()` without a device that `generator` is: where it is made in the same
+    function, all that an attribute of the object is given, or what some call hands over."""
+    here = _made_here(context, generator)
+    if here is not None:
+        return here
+    if isinstance(generator, ast.Attribute):
+        found = [_made_here(context, item) for item in context.sources.attribute(generator)]
+        return found[0] if found and None not in found else None
+    if isinstance(generator, ast.Name):
+        given = (_made_here(context, item) for item in context.sources.handed_over(generator))
+        return next(filter(None, given), None)
+    return None
+
+
+def _made_here(context: Context, generator: ast.expr) -> ast.Call | None:
     """The `torch.Generator()` without a device that `generator` is, `.manual_seed(...)` or not."""
     if isinstance(generator, ast.Name):
         bindings = context.flow.reaching(generator)
@@ -98,7 +142,7 @@ def _made(context: Context, generator: ast.expr) -> ast.Call | None:
     if context.resolve(generator.func) == "torch.Generator":
         return None if generator.args or generator.keywords else generator
     if isinstance(generator.func, ast.Attribute) and generator.func.attr == "manual_seed":
-        return _made(context, generator.func.value)
+        return _made_here(context, generator.func.value)
     return None
 
 

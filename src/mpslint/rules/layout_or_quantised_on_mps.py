@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.value import Kind
 
 _MAKERS = [
     "quantize_per_tensor",
@@ -47,6 +48,7 @@ _MAKERS = [
     "sparse_compressed_tensor",
     "sparse.sampled_addmm",
 ]
+_WEIGHTS = ("weight", "bias")
 _METHODS = ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc")
 
 
@@ -83,7 +85,15 @@ def _on_a_device(context: Context, call: ast.Call) -> bool:
     devices = [k.value for k in call.keywords if k.arg == "device" and not _of_a_tensor(k.value)]
     if any("mps" in (context.values.device_types(d) or ()) for d in devices):
         return True
-    return any("mps" in (context.values.of(item).devices or ()) for item in sources)
+    return any("mps" in _devices_of(context, item) for item in sources)
+
+
+def _devices_of(context: Context, item: ast.expr) -> frozenset[str]:
+    """Where a value may be; a weight of a module is where that is."""
+    owner = context.values.of(item.value) if isinstance(item, ast.Attribute) else None
+    if owner is not None and owner.kind is Kind.MODULE and item.attr in _WEIGHTS:  # type: ignore[attr-defined]
+        return owner.devices or frozenset()
+    return context.values.of(item).devices or frozenset()
 
 
 def _of_a_tensor(device: ast.expr) -> bool:

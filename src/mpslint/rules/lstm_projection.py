@@ -1,7 +1,8 @@
 """`nn.LSTM` with `proj_size` is not supported on MPS.
 
 ## What it does
-Flags `torch.nn.LSTM(..., proj_size=n)` with a written-out n other than 0.
+Flags `torch.nn.LSTM(..., proj_size=n)` with a written-out n other than 0, which may be the default
+of a parameter.
 
 ## Why is this bad?
 `RuntimeError: LSTM with projections is not currently supported with MPS.`
@@ -54,10 +55,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _nonzero(context: Context, size: ast.expr) -> bool:
-    """A number other than 0, written here or as the only value of a name."""
+    """A number other than 0, written here, as the only value of a name, or as the default of a
+    parameter."""
     if isinstance(size, ast.Name):
         reaching = context.flow.reaching(size)
-        if len(reaching) != 1 or reaching[0].kind != "assign" or reaching[0].value is None:
+        if len(reaching) != 1 or reaching[0].kind not in ("assign", "parameter"):
+            return False
+        if reaching[0].value is None:
             return False
         size = reaching[0].value
     return isinstance(size, ast.Constant) and type(size.value) is int and size.value != 0

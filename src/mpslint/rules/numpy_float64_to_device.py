@@ -7,8 +7,9 @@ module that holds one. Arrays that an object keeps are known by what its class a
 what a function is given by the calls of the file: one that hands over float64 is enough.
 
 ## Why is this bad?
-`np.linspace`, `np.zeros`, `np.random.randn` and arrays of Python floats are float64, torch keeps
-that, and moving it raises `TypeError: Cannot convert a float64 Tensor to MPS`.
+`np.linspace`, `np.zeros`, `np.random.randn` and arrays of Python floats are float64, and so are
+means and quotients of integers (`1.0 / np.bincount(y)`) and class weights of scikit-learn. torch
+keeps that, and moving it raises `TypeError: Cannot convert a float64 Tensor to MPS`.
 
 ## Example
 ```python
@@ -55,12 +56,12 @@ _MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
     "MPS402",
     "numpy-float64-to-device",
     severity=Severity.BREAKS,
-    triggers=(b"numpy",),
+    triggers=(b"numpy", b"sklearn"),
     also=((b".to(", b"device", b"register_buffer"),),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if not context.names.imports("numpy"):
+    if not (context.names.imports("numpy") or context.names.imports("sklearn")):
         return
     for request in requests(context, "float64"):
         if request.how != "moved" or request.base is None:

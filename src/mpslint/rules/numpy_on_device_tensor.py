@@ -13,6 +13,9 @@ function that moves things to a device, because only the output of a model needs
 of what is computed from an argument of a call whose result is copied to the CPU in the same
 function (`score(x, lengths).cpu()`): the call computes on a device, on which its tensors are. And
 of the tensor that a function offloads (`offload_weight(weight)`), if it says nothing of the CPU.
+Libraries that read what they are given as arrays ask for the same memory: functions of
+matplotlib, seaborn, pandas, SciPy and scikit-learn's metrics, `np.stack([t])`, `np.save`, and
+`array[:] = t`.
 The norm that `clip_grad_norm_` gives back is where the gradients are: NumPy's functions raise too.
 
 ## Why is this bad?
@@ -61,6 +64,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.arrays import READING_PACKAGES, reads_arrays
 from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Label, Severity
 from mpslint.patterns.same_arms import first_arm_alone
 from mpslint.patterns.text import insert, replace
@@ -74,6 +78,9 @@ from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.purpose import in_cpu_arm, only_gpu_is_cuda
 from mpslint.semantics.shown_failures import is_shown_to_fail
 from mpslint.semantics.value import Kind
+from mpslint.semantics.worlds.events import Kind as EventKind
+from mpslint.semantics.worlds.machines import MAC, PORTED
+from mpslint.semantics.worlds.values import cases_of, where
 
 _ARRAY_FUNCTIONS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
 _ELEMENTWISE = tuple(f"numpy.{name}" for name in ("isnan", "isinf", "isfinite", "exp", "sqrt"))
@@ -95,8 +102,8 @@ class _Reason(NamedTuple):
     "MPS301",
     "numpy-on-device-tensor",
     severity=Severity.BREAKS,
-    triggers=(b"numpy", b"asarray"),
-    also=((b".numpy", b"array", b".isnan", b".isinf", b".isfinite", b".exp(", b".sqrt("),),
+    triggers=(b"numpy", b"asarray", *(name.encode() for name in sorted(READING_PACKAGES))),
+    also=((b"import", b".numpy", b"array"),),
     fix=Applicability.SAFE,
     least=Confidence.CERTAIN,
 )
@@ -130,6 +137,43 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 sure = Confidence.CERTAIN if on_gpu else Confidence.INFERRED
                 reason = _Reason("of a tensor", confidence=sure)
                 yield _finding(context, rule, start, end, tensor, None, reason)
+    yield from _handed(context, rule)
+
+
+def _handed(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Tensors that are on the GPU for sure, given to libraries that read them as arrays."""
+    if not any(map(context.names.imports, READING_PACKAGES)) or not _may_be_handed(context):
+        return
+    told: set[ast.expr] = set()
+    for event in context.worlds.events(EventKind.HANDED):
+        tensor = event.use
+        if tensor is None:  # `array[:] = tensor`
+            around = context.index.parents[event.node]
+            tensor = around.value if isinstance(around, ast.Assign) else None
+        if not isinstance(tensor, ast.expr) or tensor in told or event.caught:
+            continue
+        on = {where(atom) for _, atom in cases_of(event.value, event.worlds & (MAC | PORTED))}
+        if "mps" not in on or has_host_copy(tensor) or is_shown_to_fail(context, event.node):
+            continue
+        told.add(tensor)
+        start, end = context.source.span(tensor)
+        yield _finding(context, rule, start, end, tensor, None, _Reason("of a tensor"))
+
+
+def _may_be_handed(context: Context) -> bool:
+    """Whether such a library may be given a tensor, by its text: to run it costs more."""
+    for calls in context.index.calls.values():
+        for call in calls:
+            name = context.resolve(call.func)
+            if name is not None and reads_arrays(name):
+                return True
+    return any(
+        isinstance(target, ast.Subscript)
+        and context.values.of(target.value).kind is Kind.NDARRAY
+        and context.values.of(one.value).kind in (Kind.TENSOR, Kind.UNKNOWN)
+        for one in context.index.of(ast.Assign)
+        for target in one.targets
+    )
 
 
 def _finding(

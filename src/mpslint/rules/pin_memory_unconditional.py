@@ -2,7 +2,9 @@
 
 ## What it does
 Flags `DataLoader(pin_memory=True)`, `DataLoader(pin_memory_device="cuda")` and
-`tensor.pin_memory()` in code that also runs without CUDA.
+`tensor.pin_memory()` in code that also runs without CUDA. What a loader is told counts as well by
+way of a dictionary that is spread into the call, of `functools.partial`, of `super().__init__()` in
+a class derived from it, and of a parameter's default.
 
 ## Why is this bad?
 Pinned host memory belongs to CUDA. A `DataLoader` warns on MPS and switches it off;
@@ -25,8 +27,9 @@ several GPUs, and those in a function that moves to CUDA without asking: its `.c
 anything is loaded.
 
 ## Fix safety
-Safe for `DataLoader`: on CUDA the value is the same. Where the device of the run is at hand, the
-value is `device.type == "cuda"`: for a run on the CPU nothing is gained by pinning.
+Safe for `DataLoader`: on CUDA the value is the same. None for the default of a parameter. Where the
+device of the run is at hand, the value is `device.type == "cuda"`: for a run on the CPU nothing is
+gained by pinning.
 Safe for `x = x.pin_memory()`, which is put below a test for CUDA, and for
 `y = y.pin_memory().to(device, non_blocking=True)`, which gets
 `y = y.to(device)` below `else`. In a file that asks for `torch.accelerator` the test is for any
@@ -52,6 +55,7 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.loader_options import loader_options
 from mpslint.semantics.silenced_warnings import shows_no_warnings
 from mpslint.semantics.values import Kind
 
@@ -70,31 +74,31 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
-    for call in context.calls_of("torch.utils.data.DataLoader"):
-        for keyword in call.keywords:
-            if keyword.arg not in ("pin_memory", "pin_memory_device"):
-                continue
-            value = keyword.value
-            if (
-                not isinstance(value, ast.Constant)
-                or not value.value
-                or not context.worlds.breaks(call)
-            ):
-                continue
-            if value.value is True and shows_no_warnings(context):
-                continue
-            if value.value is True:
-                yield context.finding(
-                    rule,
-                    value,
-                    "pinned memory is for CUDA: the DataLoader warns on MPS and goes on without",
-                    applicability=Applicability.SAFE,
-                    fix=partial(_only_on_cuda, context, value),
-                )
-            elif isinstance(value.value, str) and value.value.startswith("cuda"):
-                yield context.finding(
-                    rule, value, "memory is pinned for CUDA: the DataLoader does so on no other GPU"
-                )
+    told: set[ast.expr] = set()
+    for option in loader_options(context):
+        value = option.value
+        if option.name not in ("pin_memory", "pin_memory_device") or value in told:
+            continue
+        if not isinstance(value, ast.Constant) or not value.value:
+            continue
+        if not (context.worlds.breaks(option.call) and context.worlds.breaks(value)):
+            continue
+        if value.value is True and shows_no_warnings(context):
+            continue
+        told.add(value)
+        if value.value is True:
+            fixable = not option.is_default
+            yield context.finding(
+                rule,
+                value,
+                "pinned memory is for CUDA: the DataLoader warns on MPS and goes on without",
+                applicability=Applicability.SAFE if fixable else None,
+                fix=partial(_only_on_cuda, context, value) if fixable else None,
+            )
+        elif isinstance(value.value, str) and value.value.startswith("cuda"):
+            yield context.finding(
+                rule, value, "memory is pinned for CUDA: the DataLoader does so on no other GPU"
+            )
     for call in context.index.calls.get("pin_memory", ()):
         if isinstance(call.func, ast.Attribute) and not call.args:
             if (

@@ -13,7 +13,18 @@ if TYPE_CHECKING:
     from mpslint.semantics.flow import Flow
     from mpslint.semantics.guards import Guards
     from mpslint.semantics.index import FunctionNode, Index
-    from mpslint.semantics.names import Names
+    from mpslint.semantics.names import Binding, Names
+
+
+def part_of(binding: Binding) -> tuple[int | None, int]:
+    """Which part of what is unpacked a name is given, of how many: `_, counts = ...`; None: it is
+    not a part of it for itself."""
+    statement = binding.node
+    for target in statement.targets if isinstance(statement, ast.Assign) else ():
+        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+        if binding.target in parts and not any(isinstance(one, ast.Starred) for one in parts):
+            return parts.index(binding.target), len(parts)  # type: ignore[arg-type]
+    return None, 0
 
 
 class ArraySources:
@@ -40,6 +51,9 @@ class ArraySources:
         if len(bindings) != 1 or bindings[0].kind != "parameter":
             return
         function = self._index.parents.get(self._index.parents[bindings[0].node])
+        if isinstance(function, ast.Lambda):
+            yield from self._mapped(function)
+            return
         if not isinstance(function, FUNCTIONS) or isinstance(
             self._index.parents[function], ast.ClassDef
         ):
@@ -51,6 +65,35 @@ class ArraySources:
             given = call.args[: at + 1]
             if len(given) > at and not any(isinstance(item, ast.Starred) for item in given):
                 yield given[at]
+
+    def _mapped(self, function: ast.Lambda) -> Iterator[ast.expr]:
+        """What `map(lambda a: ..., (xs, ys))` calls its function with, where that is written."""
+        call = self._index.parents[function]
+        if not isinstance(call, ast.Call) or len(call.args) != 2 or call.args[0] is not function:
+            return
+        given = call.args[1]
+        if isinstance(call.func, ast.Name) and call.func.id == "map":
+            if self._names.owner("map", call) is None and isinstance(given, ast.List | ast.Tuple):
+                yield from given.elts
+
+    def literals(self, node: ast.Name) -> list[ast.expr]:
+        """The lists that a name stands for, where nothing is put into them, or that the calls of
+        the file hand over; nothing where it may be anything else as well."""
+        bindings = self._flow.reaching(node)
+        found = [one.value for one in bindings if one.kind == "assign" and one.value is not None]
+        if len(bindings) == 1 and bindings[0].kind == "parameter":
+            found = list(self.handed_over(node))
+        elif len(found) != len(bindings) or self.is_changed(node):
+            return []
+        return found if all(isinstance(one, ast.List | ast.Tuple) for one in found) else []
+
+    def is_changed(self, node: ast.Name) -> bool:
+        """Whether a method of what the name stands for is called, or an item replaced."""
+        return any(
+            isinstance(parent := self._index.parents[use], ast.Attribute)
+            or (isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load))
+            for use in self._index.names.get(node.id, ())
+        )
 
     def _calls(self, function: FunctionNode) -> Iterator[ast.Call]:
         scope = self._names.scope_of(function)

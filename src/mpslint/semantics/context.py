@@ -113,8 +113,13 @@ class Context:
     def dtypes(self) -> DTypes:
         from mpslint.semantics.dtypes import DTypes
 
-        sources = ArraySources(self.index, self.names, self.flow, self.guards)
-        return DTypes(self.names, self.flow, self.values, sources)
+        return DTypes(self.names, self.flow, self.values, self.sources)
+
+    @cached_property
+    def sources(self) -> ArraySources:
+        from mpslint.semantics.array_sources import ArraySources
+
+        return ArraySources(self.index, self.names, self.flow, self.guards)
 
     @cached_property
     def loops(self) -> Loops:

@@ -6,15 +6,19 @@ import ast
 
 from mpslint.facts.priors import names_device
 from mpslint.semantics.context import Context
+from mpslint.semantics.forward_inputs import from_forward
 from mpslint.semantics.value import Kind
 
 NOT_ON_MPS = ("cuda", "cpu", "no-mps", "asked-cuda")
 """Facts under which the device at hand is not MPS."""
 _PARAMETERS = ("weight", "bias")
-_TENSOR_ONLY = frozenset(
+_OF_TENSORS = frozenset(
     {"backward", "contiguous", "detach", "dim", "expand", "masked_fill", "numel", "size"}
-    | {"unsqueeze", "view"}
+    | {"unsqueeze", "view", "float", "half", "double", "bfloat16"}
 )
+"""Methods that tensors have, some of them modules as well."""
+_OWN = ("self", "cls")
+"""An object keeps in `self.device` whatever it was told."""
 
 
 def may_be_mps(context: Context, device: ast.expr | None) -> bool:
@@ -59,19 +63,22 @@ def is_device_of_tensor(context: Context, node: ast.expr) -> bool:
     if isinstance(base, ast.Attribute) and base.attr in _PARAMETERS:
         return True
     kind = context.values.of(base).kind
+    if kind is Kind.UNKNOWN and isinstance(base, ast.Name) and from_forward(context, base):
+        return True
     return kind is Kind.TENSOR or (kind is Kind.UNKNOWN and _used_as_tensor(context, base))
 
 
 def _used_as_tensor(context: Context, base: ast.expr) -> bool:
-    """Whether a method that only tensors have is called on the same name elsewhere."""
-    if not isinstance(base, ast.Name):
+    """Whether a method that only tensors have, or modules as well, is called on the same name
+    elsewhere."""
+    if not isinstance(base, ast.Name) or base.id in _OWN:
         return False
     owner = context.names.owner(base.id, base)
     if owner is None:
         return False
     for use in context.index.names.get(base.id, ()):
         attribute = context.index.parents[use]
-        if isinstance(attribute, ast.Attribute) and attribute.attr in _TENSOR_ONLY:
+        if isinstance(attribute, ast.Attribute) and attribute.attr in _OF_TENSORS:
             call = context.index.parents[attribute]
             called = isinstance(call, ast.Call) and call.func is attribute
             if called and context.names.owner(use.id, use) is owner:

@@ -40,6 +40,8 @@ from mpslint.semantics.value_tables import (
 if TYPE_CHECKING:
     from mpslint.semantics.values import Values
 
+_OF_PARTS = frozenset({"sparse_coo_tensor"})
+"""Factories whose tensor is where the tensors are that it is made of."""
 _PLACED = (Kind.TENSOR, Kind.MODULE, Kind.UNKNOWN)
 
 
@@ -173,6 +175,10 @@ class CallValues:
             name = last_name(node.func)
             if name == "as_tensor" and source.kind is not Kind.NDARRAY:
                 return Value(Kind.TENSOR, source.devices if source.kind is Kind.TENSOR else None)
+            if name in _OF_PARTS:
+                parts = self._devices_of(_arguments(node)[:2])
+                if parts is not None:
+                    return Value(Kind.TENSOR, parts)
             ambient = self._ambient(node)
             return Value(Kind.TENSOR, ambient)
         return Value(Kind.TENSOR, self._values.device_types(given))

@@ -18,6 +18,7 @@ from mpslint.semantics.destinations import (
     keyword,
     may_be_mps,
 )
+from mpslint.semantics.forward_inputs import from_forward
 from mpslint.semantics.operand_pairs import wants_tensor
 from mpslint.semantics.sent_to_host import is_sent_to_host
 from mpslint.semantics.value import Kind
@@ -155,7 +156,7 @@ def _on_mps(context: Context, base: ast.expr, at: ast.AST) -> bool:
     if value.devices is not None:
         return "mps" in value.devices or value.devices == _MOVED
     return value.kind is not Kind.MODULE and (
-        _from_forward(context, base) or _is_of_parameter(context, base)
+        from_forward(context, base) or _is_of_parameter(context, base)
     )
 
 
@@ -199,30 +200,6 @@ def _is_parameter(context: Context, base: ast.expr) -> bool:
     return bool(made) and all(
         isinstance(one, ast.Call) and context.resolve(one.func) in _PARAMETERS for one in made
     )
-
-
-def _from_forward(context: Context, base: ast.expr) -> bool:
-    """Whether the value comes straight from a parameter of a module's `forward`."""
-    root = base
-    while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
-        root = root.func if isinstance(root, ast.Call) else root.value
-    function = context.index.function(base)
-    if not isinstance(root, ast.Name) or function is None or function.name != "forward":
-        return False
-    klass = context.index.parents[function]
-    if not isinstance(klass, ast.ClassDef) or not context.values.is_module_class(klass):
-        return False
-    bindings = context.flow.reaching(root)
-    return bool(bindings) and all(
-        binding.kind == "parameter"
-        and binding.node in function.args.args[1:]
-        and not _is_number(binding.value)
-        for binding in bindings
-    )
-
-
-def _is_number(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is not None
 
 
 def goes_to_host(context: Context, call: ast.Call) -> ast.Call | None:

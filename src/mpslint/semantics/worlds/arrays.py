@@ -38,6 +38,21 @@ class Arrays(Core):
             return _typed(args[0])
         return Atom(ARRAY, atom.v if name in facts.ARRAY_KEEPERS else None)
 
+    def read_as_arrays(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
+        """Tensors, perhaps in a list, are given to a function that asks for their memory."""
+        named = {item.arg: item.value for item in node.keywords}
+        given = [(named.get(name), value) for name, value in keywords.items()]
+        if not any(isinstance(item, ast.Starred) for item in node.args):
+            given += zip(node.args, args, strict=False)
+        for place, value in given:
+            atom = one(value, self.frame.mask)
+            if atom.kind == TENSOR:
+                self.emit(Kind.HANDED, node, value=value, use=place)
+            elif atom.kind == SEQUENCE and isinstance(place, ast.List | ast.Tuple):
+                for part, item in zip(place.elts, atom.v, strict=False):
+                    if one(item, self.frame.mask).kind == TENSOR:
+                        self.emit(Kind.HANDED, node, value=item, use=part)
+
     def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """A function of NumPy."""
         at = facts.ARRAY_DTYPE_AT.get(name)

@@ -180,6 +180,8 @@ class Assignments(Expressions):
         owner = one(self.eval(target.value), self.frame.mask)
         key = one(self.eval(target.slice), ALL)
         self.kept(value, text_of(key) if key.kind == CONST else "")
+        if owner.kind == ARRAY and one(value, self.frame.mask).kind == TENSOR:
+            self.emit(Kind.HANDED, target, value=value)
         if owner.kind in (MAPPING, NAMESPACE) and isinstance(target.slice, ast.Constant):
             mask, old = self.frame.mask, owner.v.get(target.slice.value, UNK)
             owner.v[target.slice.value] = pick(mask, value, ALL & ~mask, old, self.frame.tests)

@@ -80,6 +80,8 @@ class BuiltinCalls(Expressions):
             return self._first_of(node.args[0])
         if name == "next" and args and one(args[0], ALL).kind == LOADER:
             return self.items_of(args[0])
+        if name == "map" and len(args) == 2 and isinstance(node.args[0], ast.Lambda):
+            return Atom(SEQUENCE, (self.applied(node.args[0], [self.items_of(args[1])]),))
         if name in ("next", "iter") and args:
             return args[0]
         if name == "enumerate" and args and one(args[0], ALL).kind == LOADER:

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
+from mpslint.facts.arrays import reads_arrays
 from mpslint.facts.priors import (
     call_worlds,
     falls_back,
@@ -90,6 +91,9 @@ class Calls(DeferredCalls):
     def method(
         self, node: ast.Call, base: Value, name: str, args: list[Value], keywords: Env
     ) -> Value:
+        raise NotImplementedError
+
+    def read_as_arrays(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
         raise NotImplementedError
 
     def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
@@ -201,7 +205,7 @@ class Calls(DeferredCalls):
             return self.call(node, function, [*first, *args], {**named, **keywords})
         if kind == LAMBDA:
             value: Value = callee.v
-            return value
+            return self.applied(node.func, args) if isinstance(node.func, ast.Lambda) else value
         if kind in (TENSOR, MODULE):
             return self._run_module(callee, node, args, keywords)
         if kind == INSTANCE:
@@ -331,6 +335,8 @@ class Calls(DeferredCalls):
             if name == _PROCESS and self.started(name, node, keywords):
                 return UNK
             return self.call_torch(name, node, args, keywords, ref)
+        if reads_arrays(name):
+            self.read_as_arrays(node, args, keywords)
         if top == "numpy":
             return self.array_call(name[6:], node, args, keywords)
         if name in facts.EFFECTS:
@@ -387,6 +393,8 @@ class Calls(DeferredCalls):
             return Atom(DTYPE, "float64")
         if wide is not None and self.frame.mask & MACS:
             self.emit(Kind.SENT, node)
+        if name in facts.REARRANGING and args:
+            return lift(lambda item: item if item.kind == TENSOR else UNK, args[0])
         if name in facts.PASSING_ON:
             return args[0] if args else UNK
         if name == "itertools.product" and args and not keywords:

@@ -117,10 +117,13 @@ class DeferredCalls(BuiltinCalls, Statements):
                 names = names[1:]
         given: Env = dict(zip(names, args, strict=False))
         given.update(keywords)
+        if arguments.vararg is not None:
+            given[arguments.vararg.arg] = Atom(SEQUENCE, tuple(args[len(names) :]))
         starred = any(isinstance(item, ast.Starred) for item in node.args)
         if starred or any(item.arg is None for item in node.keywords):
             # What is given by position, `**` cannot give.
             known = keywords if starred else given
+            given.pop(arguments.vararg.arg if arguments.vararg is not None else "", None)
             unknown = dict.fromkeys([*names, *(item.arg for item in arguments.kwonlyargs)], UNK)
             given = {**unknown, **known}
         return given

@@ -97,7 +97,7 @@ def has_part(cls: Class, name: str) -> bool:
 def _makes_part(cls: Class, value: ast.expr) -> bool:
     if not isinstance(value, ast.Call) or _makes_no_part(cls, value, 1):
         return False
-    holder, _, last = _qualified(cls, value.func).rpartition(".")
+    holder, _, last = qualified(cls, value.func).rpartition(".")
     return holder == "torch.nn" and last[:1].isupper() and last not in _NOT_CALLED
 
 
@@ -160,10 +160,10 @@ def _makes_no_part(cls: Class, value: ast.expr, depth: int) -> bool:
     if not isinstance(value, ast.Call):
         return False
     if isinstance(value.func, ast.Name):
-        made = _of_module(cls, value.func.id)
+        made = made_of(cls, value.func.id)
         if made.kind == CLASS:
             return not made.v.module or holds_nothing(made.v, depth - 1)
-    holder, _, last = _qualified(cls, value.func).rpartition(".")
+    holder, _, last = qualified(cls, value.func).rpartition(".")
     if holder in _LIBRARIES and last not in _WRAPPING:
         return True  # A tensor, an array or a number.
     if holder not in ("torch.nn", "torch.nn.modules.loss", "torch.nn.modules.activation"):
@@ -226,10 +226,10 @@ def _is_known(cls: Class, function: ast.expr) -> bool:
     """Whether a function is torch's or Python's, by the names of the module."""
     if isinstance(function, ast.Name) and function.id in _OF_PYTHON:
         return True
-    return _qualified(cls, function).partition(".")[0] in _LIBRARIES
+    return qualified(cls, function).partition(".")[0] in _LIBRARIES
 
 
-def _qualified(cls: Class, function: ast.expr) -> str:
+def qualified(cls: Class, function: ast.expr) -> str:
     """The qualified name of what is imported; empty for anything else."""
     rest = ""
     while isinstance(function, ast.Attribute):
@@ -237,11 +237,11 @@ def _qualified(cls: Class, function: ast.expr) -> str:
         function = function.value
     if not isinstance(function, ast.Name):
         return ""
-    root = _of_module(cls, function.id)
+    root = made_of(cls, function.id)
     return f"{root.v}{rest}" if root.kind == NAME else ""
 
 
-def _of_module(cls: Class, name: str) -> Atom:
+def made_of(cls: Class, name: str) -> Atom:
     """What a name of the module holds in which the class stands."""
     around: list[Env] = next((method.up for method in cls.methods.values() if method.up), [{}])
     return one(around[-1].get(name, UNK), ALL)

@@ -30,6 +30,7 @@ class Kind(enum.Enum):
     MIXED = "tensors of the Apple GPU and of the CPU meet in one operator"
     FOREIGN = "an operator that is not built for MPS is given a tensor there"
     READ = "NumPy asks for the memory of a tensor"
+    HANDED = "a tensor is given to what reads it as an array"
     PINNED = "memory is pinned"
     OPERATOR = "an operator or a module of torch runs on tensors"
     UNWRAPPED = "the module inside a wrapper is asked for, of one that only CUDA wraps"

@@ -275,22 +275,31 @@ class Expressions(Names):
         return UNK
 
     def e_Lambda(self, node: ast.Lambda) -> Value:
+        return Atom(LAMBDA, self.applied(node, []), node)
+
+    def applied(self, node: ast.Lambda, args: list[Value]) -> Value:
+        """What a `lambda` gives that is called where it stands."""
         frame = self.frame
         env = frame.env
-        names = (*node.args.args, *node.args.kwonlyargs)
-        frame.env = {**env, **{item.arg: UNK for item in names}}
+        unknown = {item.arg: UNK for item in (*node.args.args, *node.args.kwonlyargs)}
+        given = {item.arg: value for item, value in zip(node.args.args, args, strict=False)}
+        frame.env = {**env, **unknown, **given}
         self.unsure += 1
         value = self.eval(node.body)
         self.unsure -= 1
         frame.env = env
-        return Atom(LAMBDA, value, node)
+        return value
 
     def e_Await(self, node: ast.Await) -> Value:
         return self.eval(node.value)
 
     def e_Yield(self, node: ast.Yield | ast.YieldFrom) -> Value:
         if node.value is not None:
-            self.kept(self.eval(node.value))
+            value = self.eval(node.value)
+            self.kept(value)
+            if isinstance(node, ast.YieldFrom):
+                value = self.items_of(value)
+            self.frame.yielded.append((self.frame.mask, value))
         return UNK
 
     e_YieldFrom = e_Yield

@@ -24,7 +24,7 @@ from mpslint.semantics.worlds.values import CLASS, NAME, Atom
 
 _BY_CLASS = frozenset({"__init__", "__call__", "forward"})
 """Methods that are called by the name of their class, or of an object of it."""
-_ON_A_GPU = frozenset({Kind.WIDE, Kind.MIXED})
+_ON_A_GPU = frozenset({Kind.WIDE, Kind.MIXED, Kind.HANDED})
 """What needs a tensor on a GPU."""
 _WIDE = frozenset({Kind.WIDE, Kind.SENT})
 """What needs a tensor of float64."""

@@ -42,6 +42,8 @@ class Harm(NamedTuple):
     kind: Kind
     is_default: bool = False
     """It is float64 since all floats are."""
+    is_module: bool = False
+    """A module that holds float64 is moved."""
 
     @property
     def on_mac(self) -> bool:
@@ -68,7 +70,8 @@ def harms(worlds: Worlds, kinds: Iterable[Kind] = RAISING) -> Iterator[Harm]:
         reached = event.worlds | (known.worlds if known is not None else 0)
         tests = event.tests | (known.tests if known is not None else event.tests)
         by_default = event.kind is Kind.WIDE and event.name == "default"
-        found[key] = Harm(event.node, reached, tests, event.kind, by_default)
+        is_module = event.kind is Kind.WIDE and event.name == "module"
+        found[key] = Harm(event.node, reached, tests, event.kind, by_default, is_module)
     yield from found.values()
 
 

@@ -98,19 +98,20 @@ class Makers(Placing):
     def make_module(self, last: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         self.emit(Kind.OPERATOR, node, name=last)
         place = keywords.get("device")
+        dtype = self.dtype_of(keywords.get("dtype")) or self.default_dtype
         if last in ("Parameter", "Module"):
             return self.parameter(args)
         if place is not None and not is_none(place):
             placed = self.place(place, node)
-            made = lift(lambda atom: Atom(MODULE, (where(atom) or "?", self.default_dtype)), placed)
-            self.wide(made, node, self.default_dtype)
+            made = lift(lambda atom: Atom(MODULE, (where(atom) or "?", dtype)), placed)
+            self.wide(made, node, dtype, module=True)
             return made
         if last in facts.MIXING_LOSSES:
             return UNK
         loss = last.endswith("Loss")
         bare = last in facts.BARE_MODULES and facts.WEIGHTS.isdisjoint(keywords)
         bare = bare and not (loss and args) and not _spreads(node)
-        return Atom(MODULE, ("cpu", BARE if bare else self.default_dtype), scalar=loss)
+        return Atom(MODULE, ("cpu", BARE if bare else dtype), scalar=loss)
 
     def parameter(self, args: list[Value]) -> Value:
         """`nn.Parameter(tensor)`; one of a module goes where the module goes."""

@@ -23,6 +23,7 @@ from mpslint.semantics.worlds.values import (
     DEVICE,
     DTYPE,
     ENVIRONMENT,
+    FUNCTION,
     HOST,
     INSTANCE,
     MAPPING,
@@ -51,6 +52,7 @@ from mpslint.semantics.worlds.values import (
     text_of,
     where,
 )
+from mpslint.semantics.worlds.wide_modules import is_made_wide
 
 _MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, NAMESPACE, HOST})
 """What may have a method `.cuda()` of torch's; of what is unknown most have, and it
@@ -142,7 +144,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
         if atom.kind == INSTANCE and not atom.v.module:
             return base
         result = self.on_device(base, ACCELERATOR)
-        self.wide(result, node, _dtype(result))
+        self._carries(node, base, result)
         return result
 
     def _to(self, node: ast.Call, base: Value, args: list[Value], keywords: Env) -> Value:
@@ -173,8 +175,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return base
         result = self._arrived(node, base, place, dtype)
         if where(one(base, MACS)) != "mps":
-            array = one(base, MACS).kind == ARRAY
-            self.wide(result, node, _dtype(result), array=array)
+            self._carries(node, base, result)
         return result
 
     def _spread(self, node: ast.Call, args: list[Value]) -> list[Value]:
@@ -183,6 +184,14 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return args
         given = self.eval(node.args[0].value)
         return list(given.v) if given.__class__ is Atom and given.kind == SEQUENCE else args
+
+    def _carries(self, node: ast.Call, base: Value, moved: Value) -> None:
+        """A dtype that MPS lacks is carried there, by an array, a tensor or a module."""
+        was, dtype = one(base, MACS), _dtype(moved)
+        if dtype is None and was.kind == INSTANCE and is_made_wide(was.v):
+            dtype = "float64"
+        is_module = was.kind in (INSTANCE, MODULE)
+        self.wide(moved, node, dtype, array=was.kind == ARRAY, module=is_module)
 
     def _arrived(self, node: ast.Call, base: Value, place: Value, dtype: str | None) -> Value:
         result = self.on_device(base, place, dtype)
@@ -254,6 +263,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
     ) -> Value:
         if atom.kind == TENSOR and name in facts.HOST_METHODS:
             return ON_HOST
+        if name == "register_forward_hook" and args:
+            self._hook(node, base, args[0])
         if name in facts.MODULE_READS:
             return UNK if atom.kind == MODULE else base
         if atom.kind == TENSOR:
@@ -274,6 +285,19 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             self.wide(base, node, dtype)
             return lift(lambda item: _with_dtype(item, dtype), base)
         return base
+
+    def _hook(self, node: ast.Call, base: Value, hook: Value) -> None:
+        """A function that is called with a module, what it is given and what it gives."""
+        there = lift(lambda item: tensor(where(item) or "?"), base)
+        given: list[Value] = [base, Atom(SEQUENCE, (there,)), there]
+        made = one(hook, self.frame.mask)
+        if isinstance(node.args[0], ast.Lambda):
+            self.applied(node.args[0], given)
+        elif made.kind == FUNCTION and made.v.home is self:
+            if made.v.handed:  # to the module alone
+                made.v.handed.pop()
+                made.v.escaped = bool(made.v.handed)
+            self.call_function(made.v, node, given, {}, bound=False)
 
 
 def _on_cpu(atom: Atom) -> Atom:

@@ -18,6 +18,8 @@ from mpslint.semantics.worlds.values import (
     DEVICE,
     INSTANCE,
     MAPPING,
+    SEQUENCE,
+    UNK,
     UNKNOWN,
     Atom,
     Symbol,
@@ -91,6 +93,14 @@ class Parameters(Expressions):
                 elif value.kind == UNKNOWN and not value.tests:
                     value = Atom(UNKNOWN, symbol=value.symbol or (function, name))
             given[name] = value
+        if arguments.vararg is not None and sites:
+            rest = arguments.vararg.arg
+            every = [bound.get(rest, UNK) for _, _, bound in sites]
+            parts = [self.items_of(value) for value in every]
+            if len(every) == 1:
+                given[rest] = every[0]
+            elif all(one(value, ALL).kind == SEQUENCE for value in every):
+                given[rest] = Atom(SEQUENCE, (self.items_of(Atom(SEQUENCE, tuple(parts))),))
         if function.cls is not None and positional and not function.static:
             given[positional[0].arg] = Atom(INSTANCE, function.cls)
         return given

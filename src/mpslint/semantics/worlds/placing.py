@@ -206,8 +206,17 @@ class Placing(Core):
 
         return lift(move, base, place)
 
-    def wide(self, value: Value, node: ast.AST, dtype: str | None, *, array: bool = False) -> None:
-        """A tensor that has a dtype which MPS lacks, where it is on mps once ported."""
+    def wide(
+        self,
+        value: Value,
+        node: ast.AST,
+        dtype: str | None,
+        *,
+        array: bool = False,
+        module: bool = False,
+    ) -> None:
+        """A tensor that has a dtype which MPS lacks, where it is on mps once ported, or a `module`
+        that holds one."""
         if dtype not in facts.NOT_ON_MPS:
             return
         worlds = 0
@@ -219,6 +228,8 @@ class Placing(Core):
                 likely = likely or atom.maybe
         if worlds:
             name = "array" if array else "tensor" if dtype != self.default_dtype else "default"
+            if module and name == "tensor":
+                name = "module"
             wide = Atom(DTYPE, dtype)
             self.emit(
                 Kind.WIDE, node, worlds=worlds, tests=tests, name=name, value=wide, likely=likely

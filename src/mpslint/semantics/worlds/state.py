@@ -298,6 +298,7 @@ class Frame:
         "testing",
         "tests",
         "up",
+        "yielded",
     )
 
     def __init__(
@@ -338,6 +339,8 @@ class Frame:
         self.more = False
         """Whether statements follow in this block."""
         self.returns: list[tuple[int, Value]] = []
+        self.yielded: list[tuple[int, Value]] = []
+        """What a generator gives, a turn at a time."""
         self.replaced: dict[str, Event] = {}
         """Names from which a choice of MPS was taken away, as was told."""
         self.declared: set[str] = set()

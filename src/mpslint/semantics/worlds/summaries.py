@@ -25,6 +25,7 @@ from mpslint.semantics.worlds.values import (
     MODULE,
     NO_TESTS,
     NONE,
+    SEQUENCE,
     SKIP,
     TENSOR,
     UNK,
@@ -237,6 +238,9 @@ class Summaries(Parameters):
             function.own = function.own or frame.own
             function.end_tests |= frame.tests - tests
             value = self._returned(frame)
+            if frame.yielded and not function.node.decorator_list:
+                frame.returns, frame.mask = frame.yielded, 0
+                value = Atom(SEQUENCE, (self._returned(frame),))
             if recording and not function.calls:
                 # What somebody here calls is told of where it is used.
                 frame.mask = mask & ends

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
-from mpslint.facts.priors import makes_config
+from mpslint.facts.priors import makes_config, places_elsewhere
 from mpslint.records import NamedTuple
 from mpslint.semantics.idle_devices import only_chooses
 
@@ -83,7 +83,15 @@ def hands_on(context: Context, name: str) -> bool:
         for use in known.get(name, ())
         if isinstance(use.ctx, ast.Load)
     )
-    return any(not _asks_one(context, use) for use in uses)
+    return any(not _asks_one(context, use) and not _goes_elsewhere(context, use) for use in uses)
+
+
+def _goes_elsewhere(context: Context, use: ast.expr) -> bool:
+    """Whether a configuration is given to a library that has devices of its own."""
+    call = context.index.parents.get(use)
+    if isinstance(call, ast.keyword):
+        call = context.index.parents.get(call)
+    return isinstance(call, ast.Call) and places_elsewhere(context.resolve(call.func) or "")
 
 
 # reads

@@ -1,5 +1,5 @@
-"""Which machines pytest runs a file's tests on, as the files say that it reads before: fixtures that
-skip, whole folders that it leaves out."""
+"""Which machines pytest runs a file's tests on, as the files say that it reads before: fixtures
+that skip, whole folders that it leaves out."""
 
 from __future__ import annotations
 

@@ -111,6 +111,8 @@ class Core:
     """Tests for what no port has: NCCL."""
     asking_mps: set[tuple[object, int]]
     """The functions and conditionals that ask for MPS: somebody has decided there."""
+    compared_with_mps: set[tuple[object, str]]
+    """What functions compare with MPS, as it is written: each device has an arm of its own."""
     decided: set[ast.expr]
     """Tests beside which MPS was asked for and turned away."""
     mps_tests: set[ast.expr]

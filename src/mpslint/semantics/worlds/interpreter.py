@@ -98,6 +98,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self.chosen = set()
         self.build_tests = set()
         self.asking_mps = set()
+        self.compared_with_mps = set()
         self.seen = set()
         self.functions = {}
         self.classes = {}
@@ -256,6 +257,8 @@ class Interpreter(Collected, Rebinding, Methods):
         names = [function.node.name]
         if function.cls is not None and function.node.name in ("__init__", "__call__", "forward"):
             names.append(function.cls.node.name)
+        elif function.cls is not None and "__init__" not in function.cls.methods:
+            names.append(function.cls.node.name)  # Where objects are made says who has methods.
         for name in names:
             for node in self._callers.get(name, ()):
                 caller = self.functions.get(node)  # type: ignore[call-overload]

@@ -163,7 +163,7 @@ _ENGINES = """
 import torch
 
 
-class OnCuda:
+class GpuEngine:
     def __init__(self):
         self.device = torch.device("cuda")
 
@@ -184,14 +184,19 @@ def pick():
 @pytest.mark.parametrize(
     "pick",
     [
-        "return OnCuda() if torch.cuda.is_available() else Elsewhere()",
-        "if torch.cuda.is_available():\n        return OnCuda()\n    else:\n"
+        "return GpuEngine() if torch.cuda.is_available() else Elsewhere()",
+        "if torch.cuda.is_available():\n        return GpuEngine()\n    else:\n"
         "        return Elsewhere()",
     ],
 )
-def test_an_object_that_moves_to_mps_is_a_macs_arm(pick: str) -> None:
-    assert found(_ENGINES.format(pick=pick, other="mps"), "MPS103") == []
-    assert found(_ENGINES.format(pick=pick, other="cpu"), "MPS103") != []
+def test_an_object_that_moves_to_mps_is_a_macs_arm(cli: Cli, project: Path, pick: str) -> None:
+    (project / ".git").mkdir(exist_ok=True)
+    told = {}
+    for other in ("mps", "cpu"):
+        (project / "engine.py").write_text(_ENGINES.format(pick=pick, other=other))
+        ran = cli("check", "--output-format", "json", "engine.py")
+        told[other] = [finding["code"] for finding in json.loads(ran.out)]
+    assert told == {"mps": [], "cpu": ["MPS103"]}
 
 
 _ACCELERATORS = """

@@ -137,8 +137,10 @@ def _last(node: ast.expr) -> str | None:
 
 
 def _is_looked_at(context: Context, use: ast.expr) -> bool:
-    """Whether a device that is read is compared, or put into a text, and no more."""
+    """Whether a device that is read is compared, looked up or put into a text, and no more."""
     parent = context.index.parents.get(use)
+    if isinstance(parent, ast.Subscript):
+        return parent.slice is use
     if isinstance(parent, ast.Attribute):
         around = context.index.parents.get(parent)
         is_called = isinstance(around, ast.Call) and around.func is parent

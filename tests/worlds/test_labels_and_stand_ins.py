@@ -122,3 +122,35 @@ def peak(run):
 def test_what_is_faked_is_made_nowhere(mode: str, move: str, codes: list[str]) -> None:
     told = found(_FAKED.format(mode=mode, move=move), "MPS101", "MPS102")
     assert [one.partition(" ")[0] for one in told] == codes
+
+
+_SAMPLER = """
+import torch
+
+
+class Sampler:
+    def __init__(self, model, **named):
+        self.model = model
+        self.device = named.get("device", "cuda")
+
+    def sample(self, n):
+        return self.model(torch.randn(n, 3, device=self.device))
+"""
+_PROGRAM = """
+import torch
+from sampler import Sampler
+
+place = "mps" if torch.backends.mps.is_available() else "cpu"
+print(Sampler(torch.nn.Linear(3, 3).to(place){given}).sample(3))
+"""
+
+
+@pytest.mark.parametrize(("given", "codes"), [(", device=place", []), ("", ["MPS101"])])
+def test_a_default_that_each_call_replaces_places_nothing(
+    cli: Cli, project: Path, given: str, codes: list[str]
+) -> None:
+    (project / ".git").mkdir(exist_ok=True)
+    (project / "sampler.py").write_text(_SAMPLER.lstrip("\n"))
+    (project / "program.py").write_text(_PROGRAM.format(given=given).lstrip("\n"))
+    ran = cli("check", "--output-format", "json", ".")
+    assert [finding["code"] for finding in json.loads(ran.out)] == codes

@@ -70,6 +70,13 @@ def test_neither_is_one_whose_base_somebody_else_wrote(cli: Cli, project: Path) 
     assert _told(cli, project, hardware, "A100.name") == ["MPS101"]
 
 
+def test_a_record_that_is_taken_as_a_whole_may_place_anything(cli: Cli, project: Path) -> None:
+    record = (
+        f"from dataclasses import asdict\n{_RECORD}\n\ndef run(net, one):\n    net(**asdict(one))\n"
+    )
+    assert _told(cli, project, record, "A100.name") == ["MPS101"]
+
+
 _MOCKED = """
 from unittest import mock
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _RECORD = "dataclass"
 _OWNER = "self"
+# Fact: the module `dataclasses`, and `vars`: all that an object keeps, for whoever takes it.
+_AS_A_WHOLE = ("asdict", "astuple", "vars")
 
 
 def is_label(context: Context, node: ast.expr) -> bool:
@@ -23,7 +25,8 @@ def is_label(context: Context, node: ast.expr) -> bool:
     the project reads to place something, and does nothing else."""
     if context.elsewhere is None or not isinstance(node, ast.Constant):
         return False
-    return all(_is_kept(context, use) for use in (_uses(context, node) or [node]))
+    uses: list[ast.expr] = [*_uses(context, node)]
+    return all(_is_kept(context, use) for use in uses or [node])
 
 
 def _uses(context: Context, node: ast.expr) -> list[ast.Name]:
@@ -67,6 +70,8 @@ def _places_nothing(context: Context, home: Context, attribute: str) -> bool:
     """A key that is not known to be one of several is one by which tensors are asked as well."""
     key = Key((attribute,), None, True, False)
     assert context.elsewhere is not None
+    if any(one.index.calls.get(name) for one in (context, home) for name in _AS_A_WHOLE):
+        return False
     if places_by(context, key) or places_by(home, key):
         return False
     return not context.elsewhere.reads_key(context.source.path, key)
@@ -104,8 +109,8 @@ def _fields(cls: ast.ClassDef) -> Iterator[tuple[str, str]]:
         return
     kept = dict(_kept_by(made.body))
     uses = [item.id for item in ast.walk(made) if isinstance(item, ast.Name)]
-    for item in made.args.args[1:]:
-        name = item.arg
+    for parameter in made.args.args[1:]:
+        name = parameter.arg
         yield name, kept.get(name, "") if uses.count(name) == 1 else ""
 
 

@@ -11,6 +11,7 @@ from mpslint.semantics.worlds.machines import ALL
 if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
     from mpslint.semantics.worlds.handed import Handed
+    from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.state import Class
     from mpslint.semantics.worlds.values import Value
 
@@ -54,6 +55,9 @@ class ImportsBehind:
 
     def entered(self, name: str) -> int:
         return ALL
+
+    def shared_by_tests(self) -> list[Interpreter]:
+        return []
 
     def makes_none(self, qualified: str) -> bool:
         return False

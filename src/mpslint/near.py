@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from mpslint.facts.machines import Answer
     from mpslint.semantics.facts_known import Facts
+    from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.values import Value as WorldValue
 
 _Answer = TypeVar("_Answer")
@@ -55,6 +56,9 @@ class Near(Distant):
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         return self._told(path, lambda: self._all.answer_kept(path, attribute))
+
+    def shared_by_tests(self, path: str) -> list[Interpreter]:
+        return self._told(path, lambda: self._all.shared_by_tests(path))
 
     def makes_none(self, path: str, qualified: str) -> bool:
         return self._told(path, lambda: self._all.makes_none(path, qualified))

@@ -42,6 +42,7 @@ from mpslint.semantics.elsewhere import (
 )
 from mpslint.semantics.facts_known import NONE
 from mpslint.semantics.worlds.values import NAME, Atom
+from mpslint.shared_by_tests import SharedByTests
 from mpslint.stars import Stars
 from mpslint.stepping import Stepping
 from mpslint.users import Users
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.given_in_steps import Arguments
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
+    from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
@@ -108,6 +110,7 @@ class Neighbours(NotLookedAt):
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._kept_answers = KeptAnswers(projects, self.modules, self._distant)
+        self._shared = SharedByTests(settings, self.modules, self._runs, self._note, self._hear)
         self._cuda_projects = CudaProjects(projects, settings)
         self._answers: dict[tuple[object, ...], tuple[object, int]] = {}
         """With the files that they rest on: sets of files are numbers here, as in `FileSets`."""
@@ -292,9 +295,8 @@ class Neighbours(NotLookedAt):
 
     def is_unreached(self, path: str) -> bool:
         path = os.path.abspath(path)
-        return self._told(
-            ("unreached", path), lambda: self._mentions.unreached.includes(path), False
-        )
+        question = ("unreached", path)
+        return self._told(question, lambda: self._mentions.unreached.includes(path), False)
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         path = os.path.abspath(path)
@@ -335,11 +337,11 @@ class Neighbours(NotLookedAt):
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         path = os.path.abspath(path)
-        return self._told(
-            ("answer kept", path, attribute),
-            lambda: self._kept_answers.answer(path, attribute),
-            None,
-        )
+        question = ("answer kept", path, attribute)
+        return self._told(question, lambda: self._kept_answers.answer(path, attribute), None)
+
+    def shared_by_tests(self, path: str) -> list[Interpreter]:
+        return self._shared.around(os.path.abspath(path))
 
     def gives(self, path: str, given: Given) -> bool:
         path = os.path.abspath(path)

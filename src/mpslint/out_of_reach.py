@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.given_in_steps import Arguments
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
+    from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.source import SourceFile
 
@@ -178,6 +179,10 @@ class OutOfReach(NotLookedAt):
         self.asked = True
         return None
 
+    def shared_by_tests(self, path: str) -> list[Interpreter]:
+        self.asked = True
+        return []
+
     def gives(self, path: str, given: Given) -> bool:
         self.asked = True
         return False
@@ -311,6 +316,9 @@ class Distant(NotLookedAt):
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         return None
+
+    def shared_by_tests(self, path: str) -> list[Interpreter]:
+        return []
 
     def gives(self, path: str, given: Given) -> bool:
         return False

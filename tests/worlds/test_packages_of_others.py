@@ -34,6 +34,54 @@ def test_what_follows_the_import_of_a_package_for_cuda_is_for_cuda(name: str) ->
 
 
 @pytest.mark.parametrize(
+    "made",
+    [
+        'lgb.LGBMClassifier(device="cuda" if torch.cuda.is_available() else "cpu")',
+        'lgb.train({"device": "cuda"}, None)',
+        'xgb.XGBClassifier(tree_method="hist", device="cuda")',
+    ],
+)
+def test_trees_have_devices_of_their_own_and_no_mps(made: str) -> None:
+    imports = "import lightgbm as lgb\nimport torch\nimport xgboost as xgb\n\n"
+    assert found(f"{imports}x = {made}\n", "MPS101", "MPS103") == []
+    assert found(f"{imports}x = torch.ones(2, device='cuda')\n", "MPS101") != []
+
+
+_WORKER = "{imports}\nimport torch\n\n{mark}\ndef infer(x):\n    return torch.tensor(x).cuda()\n"
+
+
+@pytest.mark.parametrize(
+    ("imports", "mark", "is_told"),
+    [
+        ("import ray", "@ray.remote(num_gpus=1)", False),
+        ("import ray", "@ray.remote(num_gpus=0)", True),
+        ("import ray", "@ray.remote(num_cpus=1)", True),
+        ("from ray import serve", '@serve.deployment(ray_actor_options={"num_gpus": 1})', False),
+        ("from ray import serve", '@serve.deployment(ray_actor_options={"num_cpus": 1})', True),
+    ],
+)
+def test_what_is_scheduled_on_counted_gpus_alone_is_for_cuda(
+    imports: str, mark: str, is_told: bool
+) -> None:
+    assert bool(found(_WORKER.format(imports=imports, mark=mark), "MPS102")) is is_told
+
+
+@pytest.mark.parametrize(
+    ("handed", "is_told"),
+    [
+        ("dist.send(x.cuda(), 0)", False),
+        ("dist.batch_isend_irecv([dist.P2POp(dist.isend, x.cuda(), 0)])", False),
+        ("dist.get_rank(x.cuda())", True),
+    ],
+)
+def test_what_one_process_hands_another_is_on_cuda_as_in_collectives(
+    handed: str, is_told: bool
+) -> None:
+    text = f"import torch\nimport torch.distributed as dist\n\n\ndef give(x):\n    {handed}\n"
+    assert bool(found(text, "MPS102")) is is_told
+
+
+@pytest.mark.parametrize(
     "name", ["faiss", "k2", "torchmcubes", "fast_transformers", "funasr", "gsplat"]
 )
 def test_a_package_that_a_mac_can_import_ends_no_module(name: str) -> None:

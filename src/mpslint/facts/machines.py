@@ -414,7 +414,8 @@ LOOKING_METHODS = _words(
     write join split replace index find add count lower upper strip print rule assertEqual
     assertIn assertTrue assertFalse assertNotEqual assertIsNone set_description skipTest pop
     setdefault update remove rpartition partition items keys values extend encode rfind
-    removeprefix getLogger assertRaises set_postfix title echo success
+    removeprefix getLogger assertRaises set_postfix title echo success assert_called_with
+    assert_called_once_with assert_any_call assert_has_calls
     """
 )
 """Methods that only look at what they are given, or keep it as it is."""

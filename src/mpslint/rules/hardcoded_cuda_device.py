@@ -68,6 +68,7 @@ from mpslint.patterns.promises import literal_level
 from mpslint.rules.registry import Rule, rule
 from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
+from mpslint.semantics.device_labels import is_label
 from mpslint.semantics.devices import Slot
 from mpslint.semantics.kept_texts import is_kept_text
 from mpslint.semantics.leftovers import is_never_default
@@ -110,7 +111,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         literal = literals.get(found.node)
         slot = context.devices.slot(found.node) if literal is not None else None
-        if is_never_default(context, found.node):
+        if is_never_default(context, found.node) or is_label(context, found.node):
             continue
         if is_for_skipped_tests(context, found.node) or is_kept_text(context, found.node):
             continue

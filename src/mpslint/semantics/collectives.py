@@ -22,6 +22,10 @@ _COLLECTIVES = (
     "torch.distributed.scatter",
     "torch.distributed.reduce_scatter",
     "torch.distributed.all_to_all",
+    "torch.distributed.send",
+    "torch.distributed.recv",
+    "torch.distributed.isend",
+    "torch.distributed.irecv",
 )
 """None of them takes a tensor of MPS: no backend of torch.distributed does."""
 _FOR_RANKS = "rows for other processes"

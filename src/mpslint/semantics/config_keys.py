@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
-from mpslint.facts.priors import makes_config
+from mpslint.facts.priors import makes_config, places_elsewhere
 from mpslint.records import NamedTuple
 from mpslint.semantics.idle_devices import only_chooses
 
@@ -83,7 +83,15 @@ def hands_on(context: Context, name: str) -> bool:
         for use in known.get(name, ())
         if isinstance(use.ctx, ast.Load)
     )
-    return any(not _asks_one(context, use) for use in uses)
+    return any(not _asks_one(context, use) and not _goes_elsewhere(context, use) for use in uses)
+
+
+def _goes_elsewhere(context: Context, use: ast.expr) -> bool:
+    """Whether a configuration is given to a library that has devices of its own."""
+    call = context.index.parents.get(use)
+    if isinstance(call, ast.keyword):
+        call = context.index.parents.get(call)
+    return isinstance(call, ast.Call) and places_elsewhere(context.resolve(call.func) or "")
 
 
 # reads
@@ -129,8 +137,10 @@ def _last(node: ast.expr) -> str | None:
 
 
 def _is_looked_at(context: Context, use: ast.expr) -> bool:
-    """Whether a device that is read is compared, or put into a text, and no more."""
+    """Whether a device that is read is compared, looked up or put into a text, and no more."""
     parent = context.index.parents.get(use)
+    if isinstance(parent, ast.Subscript):
+        return parent.slice is use
     if isinstance(parent, ast.Attribute):
         around = context.index.parents.get(parent)
         is_called = isinstance(around, ast.Call) and around.func is parent

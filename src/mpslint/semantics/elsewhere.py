@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.given_in_steps import Arguments
     from mpslint.semantics.names import Binding
     from mpslint.semantics.worlds.handed import Handed
+    from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.source import SourceFile
 
@@ -224,6 +225,10 @@ class Elsewhere(Protocol):
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         """What torch says of CUDA, where that is all that the project stores under an attribute of
         this name; None: it is not."""
+
+    def shared_by_tests(self, path: str) -> list[Interpreter]:
+        """What pytest reads before the file at `path` and may keep tests from a machine: the
+        `conftest.py` of its folder and those above, as they are run; the nearest first."""
 
     def gives(self, path: str, given: Given) -> bool:
         """Whether the project calls what the file at `path` defines, and gives the parameter in

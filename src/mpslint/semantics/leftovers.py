@@ -203,6 +203,8 @@ def _ends_so(text: object, name: str) -> bool:
 def is_never_default(context: Context, default: ast.expr) -> bool:
     """Whether a default, or what a default is made of (`torch.device("cuda")`), stands for a
     parameter that all calls in the project give."""
+    if context.elsewhere is not None and _is_never_left_out(context, default):
+        return True
     whole: ast.AST = default
     arguments = context.index.parents.get(whole)
     while isinstance(arguments, ast.expr | ast.keyword) and not isinstance(arguments, ast.Lambda):
@@ -216,6 +218,26 @@ def is_never_default(context: Context, default: ast.expr) -> bool:
     named = dict(zip(arguments.kw_defaults, arguments.kwonlyargs, strict=True))
     given = dict(zip(reversed(arguments.defaults), reversed(positional), strict=False))
     asked = asked_for(context, node, named.get(whole) or given[whole])
+    return asked is not None and context.elsewhere.gives(context.source.path, asked)
+
+
+def _is_never_left_out(context: Context, default: ast.expr) -> bool:
+    """The same of `named.get("device", "cuda")` in a function of `**named`."""
+    call = context.index.parents.get(default)
+    if not isinstance(call, ast.Call) or len(call.args) != 2 or call.args[1] is not default:
+        return False
+    function, key = context.index.function(call), call.args[0]
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("get", "pop"):
+        return False
+    if function is None or function.args.kwarg is None or not isinstance(key, ast.Constant):
+        return False
+    named = call.func.value
+    if not isinstance(named, ast.Name) or named.id != function.args.kwarg.arg:
+        return False
+    if not isinstance(key.value, str):
+        return False
+    asked = asked_for(context, function, ast.arg(key.value))
+    assert context.elsewhere is not None
     return asked is not None and context.elsewhere.gives(context.source.path, asked)
 
 

@@ -12,7 +12,7 @@ that build on each other, one way:
   what tests are given: `parametrized`), and what runs them: `statements`;
 - calls: `calls`, of builtins `builtin_calls`, of torch `torch_calls` and `makers`, of methods
   `methods`, `arrays` and `program_options`;
-- functions: `parameters`, `summaries`;
+- functions: `parameters`, `summaries`, and which machines tests are `collected` on;
 - a file and its functions, in order: `interpreter`, and what it may leave out: `relevance`.
 
 `project` is what comes from the other files of the project. `events` is what the interpreter tells

@@ -79,6 +79,9 @@ _SKIPS = {
     "unittest.case.skipIf": True,
 }
 _ASKING_TYPES = frozenset({"isinstance", "issubclass", "super"})
+# Fact: unittest's stand-ins, which take any call and do nothing.
+_MOCKS = frozenset(f"unittest.mock.{name}" for name in ("Mock", "MagicMock", "AsyncMock"))
+_MOCK = "unittest.mock.made"
 _SKIP = frozenset({"pytest.mark.skip", "unittest.skip", "unittest.case.skip"})
 
 
@@ -312,6 +315,8 @@ class Calls(DeferredCalls):
             return self._skip(node, _SKIPS[name])
         if name in _SKIP and self.frame.function is not None:
             return Atom(SKIP, 0)  # by a decorator, on some machines
+        if name in _MOCKS:
+            return Atom(NAME, _MOCK)
         if name in facts.LOOKERS:
             if name == "dict":
                 copy = merged(args, keywords)

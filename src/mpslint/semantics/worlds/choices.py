@@ -11,6 +11,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.machines import CUDA, MAC, MACS, PORTED, mac_of_cuda, mac_of_ported
+from mpslint.semantics.worlds.made_beside import serves_mps_beside
 from mpslint.semantics.worlds.program_options import ON_UNLESS_SAID
 from mpslint.semantics.worlds.refused import needless_refusals, refusal_before
 from mpslint.semantics.worlds.runners import is_test
@@ -184,7 +185,7 @@ def choices(worlds: Worlds, idle: Callable[[Event], bool] = lambda _: False) -> 
             # Another function has refused who asks for CUDA on a Mac.
             tests = set(devices)
         new = sorted(tests - seen, key=_place)
-        if not new:
+        if not new or any(serves_mps_beside(run, test) for test in new):
             continue
         seen |= tests
         casts = event.kind is Kind.AUTOCAST

@@ -35,6 +35,12 @@ _EXPECTING = frozenset({"pytest.raises", "unittest.mock.patch", "unittest.mock.p
 """Contexts in which an error is expected, or nothing real is called."""
 
 
+# Fact: torch/_subclasses/fake_tensor.py: what is made under it is on `meta`, and says that it is on
+# the device that was asked for; `.cuda()` starts CUDA all the same.
+_FAKING = frozenset(
+    {"torch._subclasses.fake_tensor.FakeTensorMode", "torch._subclasses.FakeTensorMode"}
+)
+
 _MISSING = frozenset({"AttributeError"})
 """What a name that torch does not have raises."""
 _NOT_FOUND = frozenset({"ImportError", "ModuleNotFoundError"})
@@ -118,6 +124,7 @@ class ControlFlow(Probes, Branches):
         outer, frame.errors = frame.errors, {}
         suppressed: frozenset[str] = frozenset()
         casting = frame.casting
+        mark, faking = len(self.log), False
         for item in node.items:
             expression = item.context_expr
             value = self.eval(expression)
@@ -131,12 +138,16 @@ class ControlFlow(Probes, Branches):
                     suppressed |= kinds_of(ast.Tuple(expression.args, ast.Load()))
                 elif self.expects_error(function):
                     frame.caught = EVERY_ERROR
+                elif self._name_of(function) in _FAKING:
+                    faking = True
                 frame.casting = frame.casting or self._casts(expression)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
         if not suppressed.isdisjoint(facts.CUDA_ERRORS):
             frame.caught |= suppressed
         self.block(node.body)
+        if faking:
+            self.forget(mark, (Kind.PLACED,))
         frame.caught, frame.casting = caught, casting
         back = self._take(suppressed) & mask if suppressed else 0
         frame.mask |= back

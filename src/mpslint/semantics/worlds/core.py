@@ -16,6 +16,7 @@ from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
 if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
     from mpslint.semantics.worlds.handed import Handed
+    from mpslint.semantics.worlds.interpreter import Interpreter
 
 MAX_DEPTH = 8
 """Calls are followed so deep: beyond, a summary of summaries adds nothing on 70 repositories."""
@@ -57,6 +58,9 @@ class Project(Protocol):
     def answer_kept(self, attribute: str) -> Answer | None:
         """What torch says of CUDA, where that is all that the project stores under an attribute of
         this name; None: it is not."""
+
+    def shared_by_tests(self) -> list[Interpreter]:
+        """What pytest reads before this file, as it is run: the nearest `conftest.py` first."""
 
     def makes_none(self, qualified: str) -> bool:
         """Whether no Mac has an object of a class of the project."""
@@ -107,6 +111,8 @@ class Core:
     """Tests for what no port has: NCCL."""
     asking_mps: set[tuple[object, int]]
     """The functions and conditionals that ask for MPS: somebody has decided there."""
+    compared_with_mps: set[tuple[object, str]]
+    """What functions compare with MPS, as it is written: each device has an arm of its own."""
     decided: set[ast.expr]
     """Tests beside which MPS was asked for and turned away."""
     mps_tests: set[ast.expr]

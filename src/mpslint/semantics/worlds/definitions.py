@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
 
 from mpslint.facts import machines as facts
@@ -169,8 +170,7 @@ class Definitions(Parametrized):
             if one(made, ALL).kind == DEVICE and isinstance(decorator, ast.Call):
                 cases[_option_of(decorator)] = made
             name = last_name(_maker(decorator)) or ""
-            keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
-            said = decorator_worlds(name, tuple(item.arg or "" for item in keywords))
+            said = decorator_worlds(name, tuple(_options_of(decorator)))
             if said == "cuda":
                 mask &= NVIDIA
             elif said == "mps":
@@ -283,6 +283,22 @@ def _only_compares(node: FunctionNode) -> bool:
 def _maker(decorator: ast.expr) -> ast.expr:
     """What is called to make a decorator, or the decorator itself."""
     return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+def _options_of(decorator: ast.expr) -> Iterator[str]:
+    """The names of what a decorator is told, be it in a table; but for what is told to be none."""
+    for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        if not _is_none(keyword.value):
+            yield keyword.arg or ""
+        if isinstance(keyword.value, ast.Dict):
+            for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    if not _is_none(value):
+                        yield key.value
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and not value.value
 
 
 def _option_of(decorator: ast.Call) -> str:

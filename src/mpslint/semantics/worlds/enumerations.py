@@ -8,6 +8,7 @@ from mpslint.semantics.worlds.values import CONST, UNKNOWN, Atom, cases_of
 
 # Fact: Python's library reference, the module `enum`. Members of the others equal plain numbers.
 _BASES = frozenset({"enum.Enum"})
+_ENUMERATIONS = _BASES | {"enum.StrEnum", "enum.IntEnum", "enum.Flag", "enum.IntFlag"}
 
 
 class Member(NamedTuple):
@@ -27,3 +28,8 @@ def member_of(cls: Class, name: str) -> Atom | None:
         ):
             return Atom(CONST, Member(cls.node.name, name))
     return None
+
+
+def is_enumeration(cls: Class) -> bool:
+    """Whether its attributes are members, each with the value that it was given for good."""
+    return not _ENUMERATIONS.isdisjoint(cls.bases)

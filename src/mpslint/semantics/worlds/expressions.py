@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.facts import machines as facts
 from mpslint.semantics.device_text import TYPED
 from mpslint.semantics.worlds.configurations import KEEPING
+from mpslint.semantics.worlds.device_arms import device_arms
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.loaded import is_loaded
@@ -49,6 +50,7 @@ from mpslint.semantics.worlds.values import (
     lift,
     one,
     one_of,
+    restrict,
     tensor,
 )
 
@@ -188,13 +190,29 @@ class Expressions(Names):
 
     def e_Dict(self, node: ast.Dict) -> Value:
         found: dict[Any, Value] = {}
+        arms = device_arms(node.keys)
         for key, item in zip(node.keys, node.values, strict=True):
-            value = self.eval(item)
+            value = self._arm(item, arms[key]) if key in arms else self.eval(item)
             if isinstance(key, ast.Constant):
                 found[key.value] = value
             elif key is None and value.__class__ is Atom and value.kind in KEEPING:
                 found.update((name, held) for name, held in value.v.items() if holds_device(held))
         return Atom(MAPPING, found)
+
+    def _arm(self, node: ast.expr, worlds: int) -> Value:
+        """What a table has for one device, beside an arm for MPS. What is called later is called
+        where that device is; what is called here is called everywhere, for what it gives there."""
+        if not isinstance(node, ast.Lambda | ast.Name | ast.Attribute):
+            value = self.eval(node)
+            kinds = {atom.kind for _, atom in cases_of(value)}
+            return restrict(value, worlds) if kinds <= {DEVICE, MAPPING} else value
+        frame = self.frame
+        mask = frame.mask
+        frame.mask &= worlds
+        self.mark(node)
+        value = self.eval(node)
+        frame.mask = mask
+        return value
 
     def e_Subscript(self, node: ast.Subscript) -> Value:
         value = self.eval(node.value)

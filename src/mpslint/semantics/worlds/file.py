@@ -133,6 +133,8 @@ class Worlds:
                 event.worlds &= self._used(event.function)
             elif self.run.is_below_main(event.node):
                 event.worlds &= self._tried
+            elif (owner := self._index.enclosing(event.node, ast.ClassDef)) is not None:
+                event.worlds &= self.run.tested_on(owner)
         return events
 
     @cached_property

@@ -14,6 +14,7 @@ from operator import or_
 
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.worlds.collected import PREPARING, Collected
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.handed import (
     OWN_WORD,
@@ -48,7 +49,7 @@ _AROUND_EACH = frozenset({"setUp", "tearDown", "setup_method", "teardown_method"
 """Methods that a runner calls around each test of a class that it runs."""
 
 
-class Interpreter(Rebinding, Methods):
+class Interpreter(Collected, Rebinding, Methods):
     def __init__(
         self,
         tree: ast.Module,
@@ -97,6 +98,7 @@ class Interpreter(Rebinding, Methods):
         self.chosen = set()
         self.build_tests = set()
         self.asking_mps = set()
+        self.compared_with_mps = set()
         self.seen = set()
         self.functions = {}
         self.classes = {}
@@ -212,6 +214,7 @@ class Interpreter(Rebinding, Methods):
     def _module(self) -> None:
         """Runs what stands at the top. Its functions see what the names are in the end, not what
         they were in front of the first branch behind the function."""
+        self.frame.mask &= self.collected_on()
         self.block(self.tree.body)
         for function in self.functions.values():
             if function.up:
@@ -254,6 +257,8 @@ class Interpreter(Rebinding, Methods):
         names = [function.node.name]
         if function.cls is not None and function.node.name in ("__init__", "__call__", "forward"):
             names.append(function.cls.node.name)
+        elif function.cls is not None and "__init__" not in function.cls.methods:
+            names.append(function.cls.node.name)  # Where objects are made says who has methods.
         for name in names:
             for node in self._callers.get(name, ()):
                 caller = self.functions.get(node)  # type: ignore[call-overload]
@@ -334,7 +339,7 @@ class Interpreter(Rebinding, Methods):
         if cls is not None and name == "cuda":  # runs only where somebody asked for CUDA
             mask &= CUDA
         if cls is not None:
-            prepared = ("setUp", "setUpClass", "setup_method") if name.startswith("test") else ()
+            prepared = PREPARING if name.startswith("test") else ()
             for first in ("__init__", *prepared):
                 first_run = cls.methods.get(first)
                 if first_run is not None and first_run is not function and not function.static:
@@ -349,8 +354,8 @@ class Interpreter(Rebinding, Methods):
                 if one(value, ALL).kind == DEVICE:  # Others may call it without.
                     given[parameter] = lift(join, given[parameter], value)
         if name.startswith("test"):
-            for always in self.automatic:
-                ends = self.fixture(always)[1]
+            for used_first in self.used_by(function):
+                ends = self.left_by_fixture(used_first)
                 refused |= mask & ~ends
                 mask &= ends
         for parameter in [key for key in given if key in self.fixtures]:

@@ -10,7 +10,7 @@ from mpslint.facts.priors import matches, names_device
 from mpslint.semantics.worlds.conditions import Conditions
 from mpslint.semantics.worlds.configurations import setting
 from mpslint.semantics.worlds.empty_modules import has_part
-from mpslint.semantics.worlds.enumerations import member_of
+from mpslint.semantics.worlds.enumerations import is_enumeration, member_of
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.loaded import is_loaded, kept_form
@@ -215,6 +215,9 @@ class Names(Wrapping, Conditions):
         if kind == NAME:
             if atom.v in facts.OPTIONS and not self.calling:
                 return Atom(UNKNOWN, symbol=(str(atom.v), name))
+            imported = self._imported_member(str(atom.v), name)
+            if imported is not None:
+                return imported
             known = self.named(f"{atom.v}.{name}", node)
             if known.__class__ is Atom and known.kind == NAME and not self.calling:
                 return known if _is_torchs(known) else known.but(maybe=True, symbol=(atom.v, name))
@@ -245,6 +248,16 @@ class Names(Wrapping, Conditions):
         if kind == ARRAY:
             return atom if name in ("T", "flat", "real") else ON_HOST
         return UNK
+
+    def _imported_member(self, qualified: str, name: str) -> Atom | None:
+        """The device that a member of another file's enumeration stands for: `Accelerator.CUDA`."""
+        if self.project is None or "." not in qualified or qualified.startswith("torch."):
+            return None
+        owner = self.project.value(qualified)
+        if owner.__class__ is not Atom or owner.kind != CLASS or not is_enumeration(owner.v):
+            return None
+        found = self.stored(owner.v, name)
+        return found if found.__class__ is Atom and found.kind == DEVICE else None
 
     def of_instance(self, cls: Class, name: str) -> Value:
         function = cls.methods.get(name)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.semantics.worlds.handed import Handed
+    from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.state import Class
 
 _OBJECTS = ("assign", "annotate", "with", "unpack")
@@ -55,6 +56,9 @@ class Imports:
         if NOBODY in facts:
             return 0
         return NVIDIA if "cuda" in facts else ALL
+
+    def shared_by_tests(self) -> list[Interpreter]:
+        return self._elsewhere.shared_by_tests(self._path)
 
     def makes_none(self, qualified: str) -> bool:
         return self._elsewhere.makes_none(self._path, qualified)

@@ -193,13 +193,20 @@ class Summaries(Parameters):
                     left |= worlds & called
         return left or ALL
 
+    def fixture_named(self, name: str) -> Function | None:
+        raise NotImplementedError
+
     def fixture(self, function: Function) -> tuple[Value, int]:
         """What a fixture gives, and the worlds that come back from it and from those that it asks
         for."""
+        home: Summaries | None = function.home
+        if home is not None and home is not self:
+            value, ends = home.fixture(function)
+            return foreign(value, self.nodes), foreign_worlds(ends)
         value, ends = self.summary(function)
         arguments = function.node.args
         for item in (*arguments.args, *arguments.kwonlyargs):
-            asked = self.fixtures.get(item.arg)
+            asked = self.fixture_named(item.arg)
             if asked is not None and asked is not function and not asked.running:
                 asked.running = True
                 ends &= self.fixture(asked)[1]

@@ -171,7 +171,7 @@ class TorchCalls(Makers, Calls):
             if not self.frame.caught:
                 self.owned(NVIDIA)
             return UNK
-        if short == "set_device" and node.args and process_number(node.args[0]):
+        if short == "set_device" and node.args and self._is_process(node.args[0]):
             self.owned(NVIDIA)
             return UNK
         if short == "current_device":
@@ -182,6 +182,19 @@ class TorchCalls(Makers, Calls):
         if fact is not None and fact.outcome == "answers":
             return ON_HOST
         return UNK
+
+    def _is_process(self, number: ast.expr) -> bool:
+        """Whether this is the number of a process, or a name to which only such are bound."""
+        if process_number(number) or not isinstance(number, ast.Name):
+            return process_number(number)
+        scope = self.frame.function.node if self.frame.function is not None else self.tree
+        bound = [
+            item.value
+            for item in ast.walk(scope)
+            if isinstance(item, ast.Assign)
+            and any(isinstance(one, ast.Name) and one.id == number.id for one in item.targets)
+        ]
+        return bool(bound) and all(map(process_number, bound))
 
     def _default_type(self, node: ast.Call, args: list[Value]) -> None:
         if not args:
@@ -276,6 +289,11 @@ class TorchCalls(Makers, Calls):
             # The number of the process comes first.
             given = self.bound_arguments(worker.v, node, [UNK, *more.v], {}, bound=False)
             self.note_functions_given(worker.v, node, given)
+        if worker.kind == FUNCTION and not self.frame.caught:
+            # What its processes end in, who started them does.
+            ends = self.summary(worker.v)[1]
+            if worker.v.own and not ends & MACS:
+                self.owned(ends)
 
     def _start_group(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
         backend = keywords.get("backend", args[0] if args else UNK)

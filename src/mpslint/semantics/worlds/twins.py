@@ -51,6 +51,7 @@ def unmatched(run: Interpreter) -> list[Event]:
             event
             for event in left
             if event.tests.isdisjoint(run.own_tests)
+            and not _has_arm_for_mps(event, run)
             and not (event.kind in _BY_NAME and _is_decided(event, run, other))
         ]
     return found
@@ -66,6 +67,15 @@ def _is_decided(event: Event, run: Interpreter, other: set[int]) -> bool:
         # What has chosen the device has not said who waits for it.
         before &= run.device_tests
     return bool(before)
+
+
+def _has_arm_for_mps(event: Event, run: Interpreter) -> bool:
+    """Whether something is made on CUDA in an arm for CUDA's device, and MPS's has another."""
+    return event.kind is Kind.PLACED and any(
+        isinstance(test, ast.Compare)
+        and (event.function, ast.unparse(test.left)) in run.compared_with_mps
+        for test in event.tests
+    )
 
 
 def _had_before(function: object, by_function: dict[object, list[Event]]) -> set[str]:

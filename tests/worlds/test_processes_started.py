@@ -1,0 +1,57 @@
+"""Numbers of processes under other names, and who starts processes that join NCCL."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.worlds.conftest import found
+
+_SHARED = """
+import torch
+from mpi4py import MPI
+
+gpu = {number} % torch.cuda.device_count()
+torch.cuda.set_device(gpu)
+u = torch.zeros(10, device=f"cuda:{{gpu}}")
+"""
+
+
+@pytest.mark.parametrize("number", ["MPI.COMM_WORLD.Get_rank()", "torch.distributed.get_rank()"])
+def test_a_gpu_that_a_rank_chooses_is_that_of_a_process(number: str) -> None:
+    assert found(_SHARED.format(number=number)) == []
+
+
+def test_one_that_something_else_chooses_is_not() -> None:
+    assert len(found(_SHARED.format(number="len(MPI.__name__)"))) == 3
+
+
+_WORKER = """
+import torch.distributed as dist
+
+
+def run(rank, world, batch):
+    dist.init_process_group("{backend}", rank=rank, world_size=world)
+"""
+_STARTING = """
+import torch
+import torch.multiprocessing as mp
+from worker import run
+
+n = torch.cuda.device_count()
+batch = 32 // n
+mp.spawn(run, nprocs=n, args=(n, batch))
+"""
+
+
+@pytest.mark.parametrize(("backend", "codes"), [("nccl", []), ("gloo", ["MPS206"])])
+def test_who_starts_processes_that_join_nccl_has_cuda(
+    cli: Cli, project: Path, backend: str, codes: list[str]
+) -> None:
+    (project / "worker.py").write_text(_WORKER.format(backend=backend).lstrip("\n"))
+    (project / "main.py").write_text(_STARTING.lstrip("\n"))
+    ran = cli("check", "--extend-select", "MPS206", "--output-format", "json", "main.py")
+    assert [finding["code"] for finding in json.loads(ran.out)] == codes

@@ -222,6 +222,9 @@ class Neighbours(NotLookedAt):
             return self.may_hold(found, starred)
         return self.modules.may_say(found, name, _HELD)
 
+    def may_start_groups(self, path: str, qualified: str) -> bool:
+        return self._noted(self._users.may_start_groups(self._absolute(path), qualified))
+
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if not may_be_device(qualified):
             return None

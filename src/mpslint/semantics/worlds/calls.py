@@ -295,6 +295,16 @@ class Calls(DeferredCalls):
                 self.refuse(frame.mask & ~ends)
         return value
 
+    def entered_with(self, context: ast.expr, value: Value) -> Value:
+        """What a `with` binds, which runs `__enter__` of an object of the project."""
+        owner = one(value, self.frame.mask)
+        methods = owner.v.methods if owner.kind == INSTANCE else {}
+        entry = methods.get("__enter__") or methods.get("__aenter__")
+        if entry is None or not entry.relevant or not isinstance(context, ast.Call):
+            return value
+        given = self.call_function(entry, context, [], {}, bound=True)
+        return value if given is UNK else given
+
     # names
 
     def call_named(

@@ -52,6 +52,9 @@ _NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchSt
 
 
 class ControlFlow(Branches):
+    def entered_with(self, context: ast.expr, value: Value) -> Value:
+        raise NotImplementedError
+
     # loops
 
     def loop(
@@ -128,6 +131,7 @@ class ControlFlow(Branches):
                 elif self.expects_error(function):
                     frame.caught = EVERY_ERROR
                 frame.casting = frame.casting or self._casts(expression)
+            value = self.entered_with(expression, value)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
         if not suppressed.isdisjoint(facts.CUDA_ERRORS):

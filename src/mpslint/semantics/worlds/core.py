@@ -37,6 +37,10 @@ class Project(Protocol):
         """Whether a name, or something in the module of that name, may be the project's and speak
         of machines; said by the text alone."""
 
+    def may_start_groups(self, qualified: str) -> bool:
+        """Whether a name, or the module of that name, is the project's and may start processes of
+        NCCL; said by the text alone."""
+
     def keeps_object(self, qualified: str) -> bool:
         """Whether a name is that of an object which a module of the project keeps."""
 

@@ -65,7 +65,7 @@ _DEPTH = 4
 """So many re-exports are followed."""
 _MOST_LOOKED_AT = 20_000
 """So many files were looked at, or for: what is known of them takes some thirty megabytes."""
-_MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
+_MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator", b"nvidia", b"nvcc")
 _HELD = (
     *_MACHINE,
     b"is_initialized",

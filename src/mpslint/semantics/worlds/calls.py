@@ -63,6 +63,7 @@ from mpslint.semantics.worlds.values import (
     one,
     pack,
     tensor,
+    text_of,
     where,
 )
 
@@ -314,6 +315,8 @@ class Calls(DeferredCalls):
         if row is not None:
             self.emit(Kind.CALLED, node, name=name)
             return self.answer(row, node)
+        if name == "shutil.which" and args and text_of(one(args[0], ALL)) in facts.DRIVER_TOOLS:
+            return self.answer(facts.ON_THE_PATH, node)
         if name in _SKIPS:
             return self._skip(node, _SKIPS[name])
         if name in _SKIP and self.frame.function is not None:

@@ -117,6 +117,8 @@ class Core:
     """Tests that are true on a Mac alone."""
     build_tests: set[ast.expr]
     """Tests that only ask what torch was built for, or has heard of."""
+    toolkit_tests: set[ast.expr]
+    """Tests for the version of CUDA that torch is built with, which no port has."""
     device_tests: set[ast.expr]
     kept_answers: set[ast.expr]
     """What reads an answer that another file has asked for, and that is told there."""

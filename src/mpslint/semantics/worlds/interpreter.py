@@ -90,7 +90,7 @@ class Interpreter(Rebinding, Methods):
         self.each = {}
         self.slots = {}
         self.device_tests, self.cuda_tests, self.kept_answers = set(), set(), set()
-        self.refusing = {}
+        self.refusing, self.toolkit_tests = {}, set()
         self.own_moves = {}
         self.mps_tests, self.decided = set(), set()
         self.own_tests, self.names_gloo = set(), b"gloo" in text

@@ -90,7 +90,7 @@ PLATFORM = frozenset(
 MAC_SYSTEMS = frozenset({"darwin", "macos", "mac", "posix", "arm64", "arm"})
 
 DRIVER_TOOLS = frozenset({"nvidia-smi", "nvcc"})
-"""Programs that come with NVIDIA's driver and with its toolkit; there is neither for today's Macs."""
+"""Programs of NVIDIA's driver and its toolkit; there is neither for today's Macs."""
 ON_THE_PATH: Answer = (ANY, ANY, ABSENT, ABSENT, ABSENT, ABSENT)
 """`shutil.which` of one of them."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
 
-_ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
+_ASKING = frozenset({b"cuda", b"is_cuda", b"is_available", b"device_count", b"nccl"})
 _NCCL = b"nccl"
 _LASTING = frozenset({"cuda", "no-mps"})
 """What is still so in a function that is called where it holds."""

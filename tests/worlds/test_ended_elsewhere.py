@@ -155,3 +155,15 @@ def test_what_a_with_runs_is_met_by_what_stands_below_it(
     context += "    def __exit__(self, *_):\n        pass\n"
     program = "import torch\nfrom ctx import Context\n\nwith Context():\n    torch.rand(3).cuda()\n"
     assert _told(cli, {"run.py": program, "ctx.py": context}) == told
+
+
+@pytest.mark.parametrize(("asked", "told"), [("x.is_cuda", []), ("x.is_leaf", ["runner.py"])])
+def test_what_is_imported_for_tensors_of_cuda_is_for_cuda(
+    cli: Cli, project: Path, asked: str, told: list[str]
+) -> None:
+    program = f"def runner_of(x):\n    if {asked}:\n        from runner import Runner\n\n"
+    program += "        return Runner()\n    return None\n"
+    runner = "import torch\n\nclass Runner:\n    def __init__(self):\n"
+    runner += '        self.buffer = torch.zeros(4, device="cuda")\n'
+    files = {"app.py": program, "runner.py": runner}
+    assert [name for name, _, _ in _told(cli, files)] == told

@@ -41,6 +41,9 @@ class ImportsBehind:
     def may_hold(self, qualified: str) -> bool:
         return False
 
+    def may_start_groups(self, qualified: str) -> bool:
+        return False
+
     def keeps_object(self, qualified: str) -> bool:
         return False
 

@@ -67,7 +67,7 @@ _DEPTH = 4
 """So many re-exports are followed."""
 _MOST_LOOKED_AT = 20_000
 """So many files were looked at, or for: what is known of them takes some thirty megabytes."""
-_MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
+_MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator", b"nvidia", b"nvcc")
 _HELD = (
     *_MACHINE,
     b"is_initialized",
@@ -224,6 +224,9 @@ class Neighbours(NotLookedAt):
         if starred is not None:
             return self.may_hold(found, starred)
         return self.modules.may_say(found, name, _HELD)
+
+    def may_start_groups(self, path: str, qualified: str) -> bool:
+        return self._noted(self._users.may_start_groups(self._absolute(path), qualified))
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if not may_be_device(qualified):

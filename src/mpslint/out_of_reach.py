@@ -91,6 +91,10 @@ class OutOfReach(NotLookedAt):
         self._note(qualified)
         return False
 
+    def may_start_groups(self, path: str, qualified: str) -> bool:
+        self._note(qualified)
+        return False
+
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if may_be_device(qualified):
             self._note(qualified)
@@ -250,6 +254,9 @@ class Distant(NotLookedAt):
         return None
 
     def may_hold(self, path: str, qualified: str) -> bool:
+        return False
+
+    def may_start_groups(self, path: str, qualified: str) -> bool:
         return False
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.elsewhere import entered_from
 from mpslint.semantics.facts_known import NOBODY, NONE, common
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
 
-_ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
+_ASKING = frozenset({b"cuda", b"is_cuda", b"is_available", b"device_count", b"nccl"})
+_NCCL = b"nccl"
 _LASTING = frozenset({"cuda", "no-mps"})
 """What is still so in a function that is called where it holds."""
 _FOR_CUDA: Facts = frozenset({"cuda"})
+_DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _HOPS = 2
 """So many other files are gone through, from a function to those that call it."""
 _CALLS = 3
@@ -56,7 +58,9 @@ class Users:
             return frozenset({NOBODY}), tuple(files)
         here: list[str] = []
         sites: list[Facts] = []
-        # Who speaks of no machine asks for none: one of them says it all.
+        groups = [other for other in beside if _NCCL in self._modules.words(other)]
+        # Who speaks of no machine asks for none, but where somebody starts NCCL for him: one of
+        # them says it all.
         for other in sorted(users, key=self._asks):
             if self._means_another(other, path) or self._only_builds(other, path):
                 continue
@@ -66,7 +70,7 @@ class Users:
                 sites.append(_FOR_CUDA)
             elif self._modules.tree(other) is None:
                 continue  # No Python of today's: nobody runs it.
-            elif not self._asks(other):
+            elif not self._asks(other) and not groups and not self._imports_nccl(other):
                 if not self._defines(other, name) or self._mentions(path, name, other, files):
                     return NONE, tuple(files)
             else:
@@ -83,6 +87,20 @@ class Users:
             return frozenset({NOBODY}), tuple(files)
         return common(sites) & _LASTING, tuple(files)
 
+    def may_start_groups(self, path: str, qualified: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether a name that the file at the absolute `path` imports, or a module of that name,
+        may start processes of NCCL, by its text alone; and the files that were looked at, or for.
+        """
+        modules = self._modules
+        found, looked = modules.find(path, qualified)
+        if found is not None:
+            return _NCCL in modules.words(found), looked
+        body = qualified.lstrip(".")
+        head, _, name = body.rpartition(".")
+        found, more = modules.find(path, qualified[: len(qualified) - len(body)] + head)
+        may = found is not None and found != path and modules.may_say(found, name, (_NCCL,))
+        return may, (*looked, *more)
+
     def _known_by(self, path: str, own: str) -> list[str]:
         """The words by which others import from the file at `path`: its name, and that of its
         package where this hands on what the file defines."""
@@ -95,6 +113,12 @@ class Users:
 
     def _asks(self, other: str) -> bool:
         return not _ASKING.isdisjoint(self._modules.words(other))
+
+    def _imports_nccl(self, other: str) -> bool:
+        """Whether a file imports one that may start processes of NCCL for it."""
+        return any(
+            _NCCL in self._modules.words(imported) for imported in self._runs.imports_of(other)
+        )
 
     def _defines(self, other: str, name: str) -> bool:
         """Whether a file seems to have a function or class of this name itself."""
@@ -146,8 +170,11 @@ class Users:
     ) -> Facts:
         """What holds wherever the function around `use` is called, in its file or in those that
         import it from there: `calls` times over here, `hops` times over there."""
-        function = next((x for x in context.index.ancestors(use) if x in context.tree.body), None)
-        if not isinstance(function, FUNCTIONS) or function.decorator_list or not calls:
+        around = [x for x in context.index.ancestors(use) if isinstance(x, _DEFINITIONS)]
+        function = around[-1] if around else None
+        if function not in context.tree.body or function is None or not calls:
+            return NONE
+        if function.decorator_list or _is_read_with_class(around):
             return NONE
         callers = context.guards.callers
         if not hops or callers.named_by_frameworks(function):
@@ -184,6 +211,12 @@ class Users:
             and all(binding.kind != "import" for binding in own)
             and all(self._modules.find(here, one)[0] != path for one in whole if one)
         )
+
+
+def _is_read_with_class(around: list[FunctionNode | ast.ClassDef]) -> bool:
+    """Whether the innermost of these, which stand in each other, is a class: what stands in its
+    body runs when its file is imported, whoever makes objects of it."""
+    return isinstance(around[0], ast.ClassDef)
 
 
 def _bytes(text: str) -> bytes:

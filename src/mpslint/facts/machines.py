@@ -89,6 +89,11 @@ PLATFORM = frozenset(
 )
 MAC_SYSTEMS = frozenset({"darwin", "macos", "mac", "posix", "arm64", "arm"})
 
+DRIVER_TOOLS = frozenset({"nvidia-smi", "nvcc"})
+"""Programs of NVIDIA's driver and its toolkit; there is neither for today's Macs."""
+ON_THE_PATH: Answer = (ANY, ANY, ABSENT, ABSENT, ABSENT, ABSENT)
+"""`shutil.which` of one of them."""
+
 EFFECTS: dict[str, str] = {
     "torch.cuda.synchronize": "wait",
     "torch.mps.synchronize": "wait",

@@ -139,6 +139,9 @@ class Elsewhere(Protocol):
         """Whether the name may hold anything that `held` tells of, or is that of a module of the
         project, which may."""
 
+    def may_start_groups(self, path: str, qualified: str) -> bool:
+        """Whether the name, or a module of that name, may start processes of NCCL, by its text."""
+
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         """The device that the name holds, or returns when it is `called` without arguments."""
 

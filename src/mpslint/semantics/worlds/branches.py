@@ -11,6 +11,7 @@ from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.comparing import equal
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.insisting import asks_for_nvidia
 from mpslint.semantics.worlds.joining import unless_replaced
 from mpslint.semantics.worlds.machines import (
     ALL,
@@ -117,10 +118,13 @@ class Branches(Expressions):
         frame.tests = why | tests if away else why
         frame.gate = node.test if mask & ~frame.mask & MACS else gate
         frame.inside, frame.built, frame.asked = inside, built, asked
-        if parts and not frame.caught:
+        insists = parts and not frame.caught and self._insists(node, mask, tests, returned)
+        if parts and not frame.caught and not insists:
             self._refused(node, mask, tests, returned)
         frame.arm = arm
-        if owned:
+        if insists:
+            self.owned(ALL & ~MACS)
+        elif owned:
             frame.mask = mask
             self.owned(m1 | m2)
         frame.env = self.merge(env, m1, e1, m2, e2, tests if parts else NO_TESTS)
@@ -143,6 +147,21 @@ class Branches(Expressions):
         owned = frame.own and not frame.mask & MACS
         frame.own = own
         return owned
+
+    def _insists(self, node: ast.If, mask: int, tests: Tests, returned: int) -> bool:
+        """Whether all Macs end here in an error that asks for NVIDIA's GPU by its name, or for a
+        torch that is built with CUDA: no port changes that."""
+        frame = self.frame
+        through = frame.mask
+        for worlds, _ in frame.returns[returned:]:
+            through |= worlds
+        if through & MAC or not mask & MAC & frame.refused:
+            return False
+        if tests.isdisjoint(self.cuda_tests) or not tests.isdisjoint(self.device_tests):
+            return False
+        if not tests.isdisjoint(self.toolkit_tests):
+            return True
+        return any(asks_for_nvidia(branch) for branch in (node.body, node.orelse))
 
     def _refused(self, node: ast.If, mask: int, tests: Tests, returned: int) -> None:
         """Tells of Macs that end here in an error, where they would come through once ported. Where

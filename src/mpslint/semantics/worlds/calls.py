@@ -64,6 +64,7 @@ from mpslint.semantics.worlds.values import (
     one,
     pack,
     tensor,
+    text_of,
     where,
 )
 
@@ -302,6 +303,16 @@ class Calls(DeferredCalls):
                 self.refuse(frame.mask & ~ends)
         return value
 
+    def entered_with(self, context: ast.expr, value: Value) -> Value:
+        """What a `with` binds, which runs `__enter__` of an object of the project."""
+        owner = one(value, self.frame.mask)
+        methods = owner.v.methods if owner.kind == INSTANCE else {}
+        entry = methods.get("__enter__") or methods.get("__aenter__")
+        if entry is None or not entry.relevant or not isinstance(context, ast.Call):
+            return value
+        given = self.call_function(entry, context, [], {}, bound=True)
+        return value if given is UNK else given
+
     # names
 
     def call_named(
@@ -311,6 +322,8 @@ class Calls(DeferredCalls):
         if row is not None:
             self.emit(Kind.CALLED, node, name=name)
             return self.answer(row, node)
+        if name == "shutil.which" and args and text_of(one(args[0], ALL)) in facts.DRIVER_TOOLS:
+            return self.answer(facts.ON_THE_PATH, node)
         if name in _SKIPS:
             return self._skip(node, _SKIPS[name])
         if name in _SKIP and self.frame.function is not None:

@@ -230,6 +230,8 @@ class Conditions(Placing, Refining):
             row[0] is None and row[2] is False
         ):
             self.cuda_tests.add(node)
+            if row[2] is facts.ABSENT:
+                self.toolkit_tests.add(node)
         elif row[2] and not row[0]:
             self.mps_tests.add(node)
             self.asking_mps.add((self.frame.function, self.frame.arm))

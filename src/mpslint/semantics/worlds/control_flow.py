@@ -10,6 +10,7 @@ from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.branches import Branches
 from mpslint.semantics.worlds.errors import ANY_ERROR, EVERY_ERROR, kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.insisting import names_nvidia
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, mac_of_ported, sent_away
 from mpslint.semantics.worlds.probes import Probes
 from mpslint.semantics.worlds.values import (
@@ -21,6 +22,7 @@ from mpslint.semantics.worlds.values import (
     STREAM,
     UNK,
     Atom,
+    Tests,
     Value,
     cases_of,
     holds_device,
@@ -61,6 +63,9 @@ _NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchSt
 
 
 class ControlFlow(Probes, Branches):
+    def entered_with(self, context: ast.expr, value: Value) -> Value:
+        raise NotImplementedError
+
     # loops
 
     def loop(
@@ -141,6 +146,7 @@ class ControlFlow(Probes, Branches):
                 elif self._name_of(function) in _FAKING:
                     faking = True
                 frame.casting = frame.casting or self._casts(expression)
+            value = self.entered_with(expression, value)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
         if not suppressed.isdisjoint(facts.CUDA_ERRORS):
@@ -348,6 +354,9 @@ class ControlFlow(Probes, Branches):
         if is_own and not frame.caught:
             self.owned(yes)  # `assert backend == "nccl"`
             return
+        if self._insists_in(node, yes, tests) and not frame.caught:
+            self.owned(yes & ~MACS)
+            return
         self.refuse(before & ~yes, "AssertionError")
         if before & ~yes & MACS:
             frame.gate = node.test
@@ -356,6 +365,15 @@ class ControlFlow(Probes, Branches):
             self.emit(Kind.REFUSED, node, worlds=before, tests=tests, likely=asked)
         if sent_away(before, yes):
             frame.tests |= tests
+
+    def _insists_in(self, node: ast.Assert, yes: int, tests: Tests) -> bool:
+        """Whether no Mac gets past an assertion that asks for NVIDIA's GPU by its name."""
+        if yes & MAC or not self.frame.mask & MAC or tests.isdisjoint(self.cuda_tests):
+            return False
+        if not tests.isdisjoint(self.device_tests):
+            return False
+        said = [ast.Expr(node.msg)] if node.msg is not None else []
+        return not tests.isdisjoint(self.toolkit_tests) or names_nvidia(said)
 
 
 def _is_torchs(module: str) -> bool:

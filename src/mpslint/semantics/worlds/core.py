@@ -38,6 +38,10 @@ class Project(Protocol):
         """Whether a name, or something in the module of that name, may be the project's and speak
         of machines; said by the text alone."""
 
+    def may_start_groups(self, qualified: str) -> bool:
+        """Whether a name, or the module of that name, is the project's and may start processes of
+        NCCL; said by the text alone."""
+
     def keeps_object(self, qualified: str) -> bool:
         """Whether a name is that of an object which a module of the project keeps."""
 
@@ -119,6 +123,8 @@ class Core:
     """Tests that are true on a Mac alone."""
     build_tests: set[ast.expr]
     """Tests that only ask what torch was built for, or has heard of."""
+    toolkit_tests: set[ast.expr]
+    """Tests for the version of CUDA that torch is built with, which no port has."""
     device_tests: set[ast.expr]
     kept_answers: set[ast.expr]
     """What reads an answer that another file has asked for, and that is told there."""

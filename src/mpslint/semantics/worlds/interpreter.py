@@ -91,7 +91,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self.each = {}
         self.slots = {}
         self.device_tests, self.cuda_tests, self.kept_answers = set(), set(), set()
-        self.refusing = {}
+        self.refusing, self.toolkit_tests = {}, set()
         self.own_moves = {}
         self.mps_tests, self.decided = set(), set()
         self.own_tests, self.names_gloo = set(), b"gloo" in text
@@ -132,7 +132,7 @@ class Interpreter(Collected, Rebinding, Methods):
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
             lines = self._text_lines if self._text_lines is not None else Lines(self._text)
-            names = [*_names_of_torch(self.tree), *self._own_kernels()]
+            names = [*_names_of_torch(self.tree), *self._own_kernels(), *self._group_starters()]
             if b"DataParallel" in self._text:
                 names.append(f".{ATTRIBUTE}")
             if OWN_MOVE in self._text:
@@ -158,6 +158,23 @@ class Interpreter(Collected, Rebinding, Methods):
                 or (self.project is not None and self.project.imports_on(module) != ALL)
             ):
                 yield name
+
+    def _group_starters(self) -> Iterator[str]:
+        """What the file takes from its project that may start processes of NCCL: what comes behind
+        a call of it, no Mac comes to."""
+        if self.project is None:
+            return
+        for node in self.tree.body:
+            if isinstance(node, ast.ImportFrom):
+                module = "." * node.level + (node.module or "")
+                dot = "" if module.endswith(".") else "."
+                for alias in node.names:
+                    if self.project.may_start_groups(f"{module}{dot}{alias.name}"):
+                        yield alias.asname or alias.name
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    if self.project.may_start_groups(alias.name):
+                        yield alias.asname or alias.name
 
     # the file
 

@@ -18,6 +18,8 @@ _WORDS = tuple(
         "cuda",
         "gpu",
         "nccl",
+        "nvidia",
+        "nvcc",
         "load(",
         "numpy",
         "double",

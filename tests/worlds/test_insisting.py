@@ -1,0 +1,82 @@
+"""A refusal that asks for NVIDIA by its name, for its driver's tools or for a torch that is built
+with CUDA, is no refusal of other GPUs: no port comes to what follows, in other files as well."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+_CHECKS = "import shutil\nimport sys\nimport torch\n\ndef require():\n    {refusal}\n"
+_PROGRAM = "import checks\nimport torch\n\nchecks.require()\nx = torch.rand(3).cuda()\n"
+_INSISTING = [
+    "if shutil.which('nvidia-smi') is None: sys.exit('no driver')",
+    "if not shutil.which('nvcc'): raise RuntimeError('no compiler')",
+    "if torch.version.cuda is None: sys.exit('a build with CUDA is needed')",
+    "if not torch.cuda.is_available(): raise RuntimeError('needs an NVIDIA GPU')",
+    "if not torch.cuda.is_available(): print('No Nvidia GPU.'); sys.exit(1)",
+    "assert torch.cuda.is_available(), f'{sys.argv[0]} needs an NVIDIA GPU'",
+]
+_OPEN = [
+    "if shutil.which('git') is None: sys.exit('no git')",
+    "if shutil.which('nvidia-smi') is None: print('no driver')",
+    "if not torch.cuda.is_available(): raise RuntimeError('needs a GPU')",
+    "if not torch.cuda.is_available(): print('No NVIDIA GPU.')",
+    "assert torch.cuda.is_available(), 'needs a GPU'",
+    "if '--gpu' in sys.argv and not torch.cuda.is_available(): sys.exit('no NVIDIA GPU')",
+]
+
+
+def _told(cli: Cli, files: dict[str, str]) -> list[tuple[str, int, str]]:
+    for name, text in files.items():
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    Path(".git").mkdir(exist_ok=True)
+    ran = cli("check", "--no-cache", "--output-format", "json", ".")
+    assert "internal error" not in ran.err
+    return [
+        (Path(item["filename"]).name, item["location"]["row"], item["code"])
+        for item in json.loads(ran.out)
+    ]
+
+
+@pytest.mark.parametrize("refusal", _INSISTING)
+def test_behind_it_nothing_is_told(cli: Cli, project: Path, refusal: str) -> None:
+    assert _told(cli, {"checks.py": _CHECKS.format(refusal=refusal), "main.py": _PROGRAM}) == []
+
+
+@pytest.mark.parametrize("refusal", _OPEN)
+def test_behind_what_asks_for_some_gpu_or_only_says_so_it_is_told(
+    cli: Cli, project: Path, refusal: str
+) -> None:
+    told = _told(cli, {"checks.py": _CHECKS.format(refusal=refusal), "main.py": _PROGRAM})
+    assert ("main.py", 5, "MPS102") in told
+
+
+@pytest.mark.parametrize(("vendor", "told"), [("an NVIDIA", []), ("a", ["MPS118", "MPS102"])])
+def test_a_package_that_refuses_keeps_its_modules_and_who_imports_it(
+    cli: Cli, project: Path, vendor: str, told: list[str]
+) -> None:
+    init = "import torch\n\nif not torch.cuda.is_available():\n"
+    init += f"    raise ImportError('needs {vendor} GPU')\n\nfrom .linear import mul\n"
+    files = {
+        "quant/__init__.py": init,
+        "quant/linear.py": "import torch\n\ndef mul(x, w):\n    return x.cuda() @ w.T\n",
+        "examples/one.py": "from quant import mul\nimport torch\n\nmul(torch.ones(1), None)\n",
+    }
+    assert [code for _, _, code in _told(cli, files)] == told
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [("shutil.which('nvidia-smi')", []), ("shutil.which('git')", ["MPS201"])],
+)
+def test_no_mac_has_the_tools_of_the_driver(
+    cli: Cli, project: Path, test: str, told: list[str]
+) -> None:
+    program = f"import shutil\nimport torch\n\nif {test}:\n    torch.cuda.synchronize()\n"
+    assert [code for _, _, code in _told(cli, {"main.py": program})] == told

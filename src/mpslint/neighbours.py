@@ -70,9 +70,7 @@ _MOST_LOOKED_AT = 20_000
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator", b"nvidia", b"nvcc")
 _HELD = (
     *_MACHINE,
-    b"is_initialized",
-    b"double",
-    b"float64",
+    *(b"is_initialized", b"double", b"float64"),
     b"import_module",
     b"exit(",
     b"__import__",

@@ -23,7 +23,7 @@ def part_of(binding: Binding) -> tuple[int | None, int]:
     for target in statement.targets if isinstance(statement, ast.Assign) else ():
         parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
         if binding.target in parts and not any(isinstance(one, ast.Starred) for one in parts):
-            return parts.index(binding.target), len(parts)  # type: ignore[arg-type]
+            return parts.index(binding.target), len(parts)
     return None, 0
 
 

@@ -209,7 +209,8 @@ class Calls(DeferredCalls):
             return self.call(node, function, [*first, *args], {**named, **keywords})
         if kind == LAMBDA:
             value: Value = callee.v
-            return self.applied(node.func, args) if isinstance(node.func, ast.Lambda) else value
+            here = args and isinstance(node.func, ast.Lambda)
+            return self.applied(node.func, args) if here else value  # type: ignore[arg-type]
         if kind in (TENSOR, MODULE):
             return self._run_module(callee, node, args, keywords)
         if kind == INSTANCE:

@@ -303,9 +303,12 @@ class Expressions(Names):
         given = {item.arg: value for item, value in zip(node.args.args, args, strict=False)}
         frame.env = {**env, **unknown, **given}
         self.unsure += 1
+        mark = len(self.log)
         value = self.eval(node.body)
         self.unsure -= 1
         frame.env = env
+        if args:  # All else was told when it was made.
+            self.log[mark:] = [event for event in self.log[mark:] if event.kind is Kind.READ]
         return value
 
     def e_Await(self, node: ast.Await) -> Value:

@@ -105,6 +105,23 @@ def test_what_a_mock_was_called_with_is_only_looked_at(moved: str, expected: boo
     assert bool(found(f"import torch\n\n\ndef test_it(moved):\n    {asks}\n", "MPS101")) is expected
 
 
+_PATCHED = """
+from unittest import mock
+
+import torch
+
+
+@mock.patch("{patched}")
+def test_moves(to):
+    torch.nn.Linear(1, 1).to("cuda")
+"""
+
+
+@pytest.mark.parametrize(("patched", "is_told"), [("torch.nn.Module.to", False), ("os.stat", True)])
+def test_what_stands_in_for_torch_moves_nothing(patched: str, is_told: bool) -> None:
+    assert bool(found(_PATCHED.format(patched=patched), "MPS101")) is is_told
+
+
 _FAKED = """
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode

@@ -8,6 +8,7 @@ from typing import Any
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
+from mpslint.semantics.worlds.errors import EVERY_ERROR
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_worlds
 from mpslint.semantics.worlds.functions_given import note_functions_given
@@ -23,6 +24,7 @@ from mpslint.semantics.worlds.values import (
     DTYPE,
     FUNCTION,
     MODULE,
+    NAME,
     NO_TESTS,
     NONE,
     SEQUENCE,
@@ -52,6 +54,7 @@ _DECORATED = ast.FunctionDef(
     [],
 )
 """What a decorator is given to see whether it is run: whatever the arguments."""
+_PATCH = "unittest.mock.patch"
 _QUOTES = ("'", '"')
 
 
@@ -231,6 +234,8 @@ class Summaries(Parameters):
         frame.starts = [mark]
         frame.refused, frame.gate = refused & ~mask, gate
         frame.testing = is_test(function)
+        if any(map(self._stands_in_for_torch, function.node.decorator_list)):
+            frame.caught = EVERY_ERROR
         self.recording = recording
         self.depth += 1
         function.running = True
@@ -257,6 +262,18 @@ class Summaries(Parameters):
             function.running = False
             self.depth -= 1
             self.frame, self.recording, self.unsure = outer, was, unsure
+
+    def _stands_in_for_torch(self, decorator: ast.expr) -> bool:
+        """`@mock.patch("torch.nn.Module.to")`: what is called in it is not the real one."""
+        if not isinstance(decorator, ast.Call) or not decorator.args:
+            return False
+        name, first = one(self.named_only(decorator.func), ALL), decorator.args[0]
+        return (
+            name.kind == NAME
+            and name.v == _PATCH
+            and isinstance(first, ast.Constant)
+            and str(first.value).startswith("torch.")
+        )
 
     @staticmethod
     def _returned(frame: Frame) -> Value:

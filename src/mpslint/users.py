@@ -80,6 +80,8 @@ class Users:
             files += self._elsewhere.rests_on(other)
             if found is None:
                 return NONE, tuple(files)
+            if not found and not self._asks(other) and not self._defines(other, name):
+                return NONE, tuple(files)  # A base, or a type: what is made of it is not seen.
             sites += found
             if sites and not common(sites):
                 return NONE, tuple(files)

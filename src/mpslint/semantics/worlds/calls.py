@@ -29,7 +29,7 @@ from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.names import moved_along
 from mpslint.semantics.worlds.placing import on_any_gpu
-from mpslint.semantics.worlds.refusing_calls import refused_in
+from mpslint.semantics.worlds.refusing_calls import is_left_to_subclasses, refused_in
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -286,6 +286,8 @@ class Calls(DeferredCalls):
             for device in placed_inside(function, given, MAX_DEPTH) if self.recording else ():
                 self.place(device, node)
         value, ends = self.summary(function, given)
+        if bound and is_left_to_subclasses(function.node):
+            value, ends = UNK, ALL
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)
         if function.moves_to_cuda and isinstance(node.func, ast.Attribute):

@@ -13,6 +13,19 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.state import Function
 
 
+def is_left_to_subclasses(node: ast.AST) -> bool:
+    """Whether a method does nothing but raise `NotImplementedError`: what calls it on its object
+    comes to the method of a class below, which comes back."""
+    body = list(getattr(node, "body", ()))
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        del body[0]
+    if len(body) != 1 or not isinstance(body[0], ast.Raise):
+        return False
+    error = body[0].exc
+    error = error.func if isinstance(error, ast.Call) else error
+    return isinstance(error, ast.Name) and error.id == "NotImplementedError"
+
+
 def refused_in(function: Function, before: int, ends: int) -> Place | None:
     """What keeps a Mac from coming back from a function of another file, where it is a test of the
     machine alone, which a port takes away; not a test of a device that somebody has chosen.

@@ -1,4 +1,4 @@
-"""A method that only raises `NotImplementedError` is one of a class below: who calls it comes back."""
+"""A method that only raises `NotImplementedError` is one of a class below, which comes back."""
 
 from __future__ import annotations
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from mpslint.whole import Projects
 
 _VARIABLE = "CUDA_VISIBLE_DEVICES"
+_MOST_NEARBY = 256
+"""So many files are looked at around one whose project nobody looks through."""
 
 
 class _Known(NamedTuple):
@@ -58,17 +60,35 @@ class Importers:
     def sees_gpus_late(self, path: str) -> str:
         """The place in a program that imports the file at the absolute `path`, or that leads to
         it, where it says which GPUs it sees, which is after that; empty: there is none."""
+        known = self._of(path)
+        if known is None:
+            return self._set_nearby(path) if self._projects.has_head(path) else ""
         if path not in self._late:
-            known = self._of(path)
             self._late[path] = next(
                 (
                     f"{spoken_path(other)}, line {row}"
-                    for other, row in (known.setting if known is not None else {}).items()
-                    if other != path and known is not None and path in known.far.led_to(other)
+                    for other, row in known.setting.items()
+                    if other != path and path in known.far.led_to(other)
                 ),
                 "",
             )
         return self._late[path]
+
+    def _set_nearby(self, path: str) -> str:
+        """The same of a file whose project is too large to be looked through: the place in a
+        program beside it, above it or in a folder beside its own, whether that leads to the file
+        or not."""
+        above = os.path.dirname(os.path.dirname(path))
+        looked = 0
+        for folder in (os.path.dirname(path), above, *_folders(above)):
+            for other in _modules_in(folder):
+                looked += 1
+                row = self._set_late(other, self._modules.text(other) or b"")
+                if row and other != path:
+                    return f"{spoken_path(other)}, line {row}"
+                if looked >= _MOST_NEARBY:
+                    return ""
+        return ""
 
     def _is_named_nearby(self, path: str) -> bool:
         folder, word = os.path.dirname(path), _name(path)
@@ -145,3 +165,19 @@ class Importers:
 def _name(path: str) -> bytes:
     """The name by which others would import a file."""
     return module_name(path).encode()
+
+
+def _folders(above: str) -> list[str]:
+    try:
+        with os.scandir(above) as entries:
+            return sorted(one.path for one in entries if one.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def _modules_in(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.endswith(".py")]

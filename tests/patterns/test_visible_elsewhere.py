@@ -116,3 +116,53 @@ def test_nothing_safe_brings_to_mps_what_check_says_raises_there(cli: Cli, proje
     assert "[*]" not in told
     cli("fix", "--no-verify", "main.py")
     assert program.read_text() == WIDE
+
+
+USED = """\
+import torch
+
+
+def first(x):
+    return x + torch.ones(2).cuda()
+
+
+def second(x):
+    return x + torch.zeros(2).cuda()
+
+
+def third(x):
+    return x + torch.zeros(3).cuda()
+"""
+STARTER = """\
+import os
+import sys
+
+import torch
+
+sys.path.append("../code")
+import utils.used as used
+
+if __name__ == "__main__":
+    {setting}
+    print(used.first(torch.ones(2).cuda()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "at_import"), [('os.environ["CUDA_VISIBLE_DEVICES"] = "1"', False), ("pass", True)]
+)
+def test_in_a_project_that_nobody_looks_through_programs_nearby_are_asked(
+    cli: Cli, project: Path, setting: str, at_import: bool
+) -> None:
+    (project / ".git").mkdir(exist_ok=True)
+    (project / "many").mkdir()
+    for number in range(650):
+        (project / "many" / f"m{number}.py").write_text("")
+    for folder in ("utils", "training"):
+        (project / "code" / folder).mkdir(parents=True)
+    used = project / "code" / "utils" / "used.py"
+    used.write_text(USED)
+    (project / "code" / "training" / "train.py").write_text(STARTER.format(setting=setting))
+    cli("fix", "--no-verify", "code")
+    top = used.read_text().partition("def first")[0]
+    assert ("device = " in top) == at_import

@@ -108,7 +108,8 @@ def test_no_fix_that_a_run_has_just_refused_is_offered(
     assert "fixable" not in cli("fix", "train.py").out
 
 
-TWICE = "import torch\n\ntorch.cuda.synchronize()\nx = 1\nprint(x)\ntorch.cuda.synchronize()\n"
+PEAK = "torch.cuda.reset_peak_memory_stats()"
+TWICE = f"import torch\n\ntorch.cuda.synchronize()\nx = 1\nprint(x)\n{PEAK}\n"
 
 
 class TestAFailureInALineThatAFixWrote:
@@ -120,7 +121,7 @@ class TestAFailureInALineThatAFixWrote:
         def judge() -> None:
             patched = verifier.requests[-1].patched[str(train)].decode()  # type: ignore[attr-defined]
             rows = patched.splitlines()
-            both = rows[-1] == "    torch.mps.synchronize()"
+            both = rows[-1] == f"    {PEAK}"
             verifier.verdict = "fail" if both else "pass"
             error = {"file": str(train), "line": len(rows), "type": "Error", "message": "no"}
             verifier.runs = [SimpleNamespace(verdict="fail", error=error)] if both else []
@@ -134,14 +135,14 @@ class TestAFailureInALineThatAFixWrote:
         ran = cli("fix", "train.py")
         assert ran.code == 3
         assert len(half_wrong.requests) == 2
-        assert train.read_text() == PORTABLE + "x = 1\nprint(x)\ntorch.cuda.synchronize()\n"
+        assert train.read_text() == PORTABLE + f"x = 1\nprint(x)\n{PEAK}\n"
 
     def test_it_is_shown_with_its_line_in_the_file_as_it_was(
         self, cli: Cli, train: Path, half_wrong: Verifier
     ) -> None:
         out = cli("fix", "train.py").out
-        assert "REJECTED: train.py:6: torch.cuda.synchronize()" in out
-        assert "  +    torch.mps.synchronize()" in out
+        assert f"REJECTED: train.py:6: {PEAK}" in out
+        assert f"  +    {PEAK}" in out
         assert "next: rewrite this line by hand, then `mpslint verify train.py`" in out
 
     def test_nothing_is_written_when_the_rest_fails_as_well(

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 from mpslint.semantics.facts_known import backend_word
 from mpslint.semantics.index import walk
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import CLASS, NAME, UNK, one
+
+_KNOWN: WeakKeyDictionary[ast.Module, dict[ast.expr, ast.If | ast.IfExp]] = WeakKeyDictionary()
+"""As long as somebody holds the tree."""
 
 
 def serves_mps_beside(run: Interpreter, test: ast.expr) -> bool:
@@ -19,13 +23,22 @@ def serves_mps_beside(run: Interpreter, test: ast.expr) -> bool:
 
 
 def _made_beside(run: Interpreter, test: ast.expr) -> Iterator[ast.ClassDef]:
-    for choice in walk(run.tree):
-        if isinstance(choice, ast.IfExp) and choice.test is test:
-            yield from _class_of(run, choice.orelse)
-        elif isinstance(choice, ast.If) and choice.test is test:
-            for statement in choice.orelse:
-                if isinstance(statement, ast.Assign | ast.Return) and statement.value is not None:
-                    yield from _class_of(run, statement.value)
+    choice = _choices(run.tree).get(test)
+    if isinstance(choice, ast.IfExp):
+        yield from _class_of(run, choice.orelse)
+    elif choice is not None:
+        for statement in choice.orelse:
+            if isinstance(statement, ast.Assign | ast.Return) and statement.value is not None:
+                yield from _class_of(run, statement.value)
+
+
+def _choices(tree: ast.Module) -> dict[ast.expr, ast.If | ast.IfExp]:
+    """The choices of a file by their tests: one walk a file, however many are asked for."""
+    if tree not in _KNOWN:
+        _KNOWN[tree] = {
+            choice.test: choice for choice in walk(tree) if isinstance(choice, ast.If | ast.IfExp)
+        }
+    return _KNOWN[tree]
 
 
 def _class_of(run: Interpreter, made: ast.expr) -> Iterator[ast.ClassDef]:

@@ -7,8 +7,10 @@ the one that a test asks about.
 from __future__ import annotations
 
 import ast
+import json
 import textwrap
 from functools import cached_property
+from pathlib import Path
 
 from mpslint.linter import lint
 from mpslint.semantics.context import Context
@@ -18,6 +20,7 @@ from mpslint.semantics.worlds.machines import MACHINES, spell
 from mpslint.semantics.worlds.values import BOT, Value, cases_of, where
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
+from tests.conftest import Cli
 
 EVERYWHERE = "CUDA|GPUS|MAC|PORTED|CPU"
 ASKED = "CUDA|GPUS|PORTED"
@@ -124,4 +127,19 @@ def found(text: str, *codes: str, severity: str = "") -> list[str]:
         f"{finding.code} {lines[finding.row - 1].strip()}"
         for finding in lint(program.source, Settings(select=codes or ("MPS1", "MPS2")))
         if not severity or finding.severity.label == severity
+    ]
+
+
+def told_in_project(cli: Cli, files: dict[str, str]) -> list[tuple[str, int, str]]:
+    """The findings in a project of these files, as file, row and code."""
+    for name, text in files.items():
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    Path(".git").mkdir(exist_ok=True)
+    ran = cli("check", "--no-cache", "--output-format", "json", ".")
+    assert "internal error" not in ran.err
+    return [
+        (Path(item["filename"]).name, item["location"]["row"], item["code"])
+        for item in json.loads(ran.out)
     ]

@@ -3,12 +3,12 @@ that calls names no device itself."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Cli
+from tests.worlds.conftest import told_in_project
 
 _WORK = """\
 import torch
@@ -52,20 +52,6 @@ if __name__ == "__main__":
 _WITH = _IN_MAIN.format(way="with start() as c:")
 
 
-def _told(cli: Cli, files: dict[str, str]) -> list[tuple[str, int, str]]:
-    for name, text in files.items():
-        path = Path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    Path(".git").mkdir(exist_ok=True)
-    ran = cli("check", "--no-cache", "--output-format", "json", ".")
-    assert "internal error" not in ran.err
-    return [
-        (Path(item["filename"]).name, item["location"]["row"], item["code"])
-        for item in json.loads(ran.out)
-    ]
-
-
 _WAYS = [
     (_FUNCTION, _CALLED),
     (_FUNCTION, _IN_MAIN.format(way="c = start()\n    if True:")),
@@ -80,15 +66,15 @@ def test_behind_nccl_of_another_file_no_mac_comes_to_what_a_third_does(
     cli: Cli, project: Path, context: str, program: str
 ) -> None:
     files = {"run.py": program, "ctx.py": context.format(backend="nccl"), "work.py": _WORK}
-    assert _told(cli, files) == []
+    assert told_in_project(cli, files) == []
 
 
 @pytest.mark.parametrize(("context", "program"), _WAYS)
-def test_behind_gloo_of_another_file_it_is_told(
+def test_behind_gloo_of_another_file_it_istold_in_project(
     cli: Cli, project: Path, context: str, program: str
 ) -> None:
     files = {"run.py": program, "ctx.py": context.format(backend="gloo"), "work.py": _WORK}
-    assert _told(cli, files) == [("work.py", 4, "MPS101")]
+    assert told_in_project(cli, files) == [("work.py", 4, "MPS101")]
 
 
 @pytest.mark.parametrize(("started", "told"), [("c = start()", []), ("c = 0", [("work.py", 4)])])
@@ -101,7 +87,7 @@ def test_what_is_called_by_way_of_a_file_that_starts_nothing(
         "ctx.py": _FUNCTION.format(backend="nccl"),
         "work.py": _WORK,
     }
-    assert [item[:2] for item in _told(cli, files)] == told
+    assert [item[:2] for item in told_in_project(cli, files)] == told
 
 
 @pytest.mark.parametrize("other", ["Work(0).run()", "Work(0)"])
@@ -115,10 +101,10 @@ def test_a_method_runs_where_somebody_makes_objects(cli: Cli, project: Path, oth
         "work.py": method,
         "part.py": _WORK,
     }
-    assert _told(cli, files) == []
+    assert told_in_project(cli, files) == []
     # One that is made in front of it, or by another program, works on a Mac as well.
     files["demo.py"] = f"from work import Work\n\n{other}\n"
-    assert _told(cli, files) == [("part.py", 4, "MPS101")]
+    assert told_in_project(cli, files) == [("part.py", 4, "MPS101")]
 
 
 def test_in_front_of_the_start_a_mac_comes_there(cli: Cli, project: Path) -> None:
@@ -127,13 +113,13 @@ def test_in_front_of_the_start_a_mac_comes_there(cli: Cli, project: Path) -> Non
         "ctx.py": _FUNCTION.format(backend="nccl"),
         "work.py": _WORK,
     }
-    assert _told(cli, files) == [("work.py", 4, "MPS101")]
+    assert told_in_project(cli, files) == [("work.py", 4, "MPS101")]
 
 
 def test_a_start_in_one_arm_alone_ends_nothing(cli: Cli, project: Path) -> None:
     program = "import sys\n" + _CALLED.replace("c = ", "c = 0\nif len(sys.argv) > 1:\n    c = ")
     files = {"run.py": program, "ctx.py": _FUNCTION.format(backend="nccl"), "work.py": _WORK}
-    assert _told(cli, files) == [("work.py", 4, "MPS101")]
+    assert told_in_project(cli, files) == [("work.py", 4, "MPS101")]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +140,7 @@ def test_what_a_with_runs_is_met_by_what_stands_below_it(
     context += f"    def __enter__(self):\n        {entry}\n\n"
     context += "    def __exit__(self, *_):\n        pass\n"
     program = "import torch\nfrom ctx import Context\n\nwith Context():\n    torch.rand(3).cuda()\n"
-    assert _told(cli, {"run.py": program, "ctx.py": context}) == told
+    assert told_in_project(cli, {"run.py": program, "ctx.py": context}) == told
 
 
 @pytest.mark.parametrize(("asked", "told"), [("x.is_cuda", []), ("x.is_leaf", ["runner.py"])])
@@ -166,4 +152,4 @@ def test_what_is_imported_for_tensors_of_cuda_is_for_cuda(
     runner = "import torch\n\nclass Runner:\n    def __init__(self):\n"
     runner += '        self.buffer = torch.zeros(4, device="cuda")\n'
     files = {"app.py": program, "runner.py": runner}
-    assert [name for name, _, _ in _told(cli, files)] == told
+    assert [name for name, _, _ in told_in_project(cli, files)] == told

@@ -3,12 +3,12 @@ with CUDA, is no refusal of other GPUs: no port comes to what follows, in other 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Cli
+from tests.worlds.conftest import told_in_project
 
 _CHECKS = "import shutil\nimport sys\nimport torch\n\ndef require():\n    {refusal}\n"
 _PROGRAM = "import checks\nimport torch\n\nchecks.require()\nx = torch.rand(3).cuda()\n"
@@ -30,30 +30,19 @@ _OPEN = [
 ]
 
 
-def _told(cli: Cli, files: dict[str, str]) -> list[tuple[str, int, str]]:
-    for name, text in files.items():
-        path = Path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    Path(".git").mkdir(exist_ok=True)
-    ran = cli("check", "--no-cache", "--output-format", "json", ".")
-    assert "internal error" not in ran.err
-    return [
-        (Path(item["filename"]).name, item["location"]["row"], item["code"])
-        for item in json.loads(ran.out)
-    ]
-
-
 @pytest.mark.parametrize("refusal", _INSISTING)
-def test_behind_it_nothing_is_told(cli: Cli, project: Path, refusal: str) -> None:
-    assert _told(cli, {"checks.py": _CHECKS.format(refusal=refusal), "main.py": _PROGRAM}) == []
+def test_behind_it_nothing_istold_in_project(cli: Cli, project: Path, refusal: str) -> None:
+    assert (
+        told_in_project(cli, {"checks.py": _CHECKS.format(refusal=refusal), "main.py": _PROGRAM})
+        == []
+    )
 
 
 @pytest.mark.parametrize("refusal", _OPEN)
-def test_behind_what_asks_for_some_gpu_or_only_says_so_it_is_told(
+def test_behind_what_asks_for_some_gpu_or_only_says_so_it_istold_in_project(
     cli: Cli, project: Path, refusal: str
 ) -> None:
-    told = _told(cli, {"checks.py": _CHECKS.format(refusal=refusal), "main.py": _PROGRAM})
+    told = told_in_project(cli, {"checks.py": _CHECKS.format(refusal=refusal), "main.py": _PROGRAM})
     assert ("main.py", 5, "MPS102") in told
 
 
@@ -68,7 +57,7 @@ def test_a_package_that_refuses_keeps_its_modules_and_who_imports_it(
         "quant/linear.py": "import torch\n\ndef mul(x, w):\n    return x.cuda() @ w.T\n",
         "examples/one.py": "from quant import mul\nimport torch\n\nmul(torch.ones(1), None)\n",
     }
-    assert [code for _, _, code in _told(cli, files)] == told
+    assert [code for _, _, code in told_in_project(cli, files)] == told
 
 
 @pytest.mark.parametrize(
@@ -79,4 +68,4 @@ def test_no_mac_has_the_tools_of_the_driver(
     cli: Cli, project: Path, test: str, told: list[str]
 ) -> None:
     program = f"import shutil\nimport torch\n\nif {test}:\n    torch.cuda.synchronize()\n"
-    assert [code for _, _, code in _told(cli, {"main.py": program})] == told
+    assert [code for _, _, code in told_in_project(cli, {"main.py": program})] == told

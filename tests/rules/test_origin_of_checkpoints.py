@@ -370,3 +370,58 @@ def test_a_program_of_the_project_keeps_what_is_read_under_its_keys(
     source = SourceFile(str(path), path.read_bytes())
     (found,) = lint(source, settings, elsewhere=Neighbours(settings))
     assert found.confidence is expected
+
+
+ARMS = """
+import torch
+
+def resume(model, path, optimizer):
+    if {test}:
+        state = torch.load(path)
+    else:
+        state = torch.load(path, map_location="cpu")
+    model.load_state_dict(state)
+    torch.save(model.state_dict(), "{{}}.pt".format(path))
+
+if not torch.cuda.is_available():
+    raise SystemExit("needs a GPU")
+resume(make().cuda(), "net.pth", chosen())
+"""
+
+
+def test_a_file_that_who_has_no_cuda_reads_onto_the_cpu_is_read_everywhere() -> None:
+    assert not told(ARMS.format(test="torch.cuda.is_available()"))
+    assert told(ARMS.format(test="optimizer is not None"))
+
+
+NAMED = """
+import os
+import torch
+
+class Model:
+    def save_optimizer(self, optimizer, label):
+        name = "%s_optim_%s.pth" % (self.epoch, label)
+        path = os.path.join(self.folder, name)
+        torch.save(optimizer.state_dict(), path)
+
+    def save_network(self, network, label):
+        name = "%s_net_%s.pth" % (self.epoch, label)
+        path = os.path.join(self.folder, name)
+        torch.save(network{}.state_dict(), path)
+        network.cuda()
+
+    def load_network(self, network, label, folder):
+        name = "%s_net_%s.pth" % (self.epoch, label)
+        path = os.path.join(folder, name)
+        network.load_state_dict(torch.load(path))
+"""
+
+
+def test_what_is_read_is_what_is_saved_under_a_name_that_is_made_alike() -> None:
+    assert not told(NAMED.format(".cpu()"))
+    assert told(NAMED.format(""))
+
+
+def told(text: str) -> list[int]:
+    found = lint(SourceFile("program.py", text.encode()), Settings(select=("MPS413",)))
+    return [finding.row for finding in found]

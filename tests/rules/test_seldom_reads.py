@@ -18,6 +18,11 @@ device = torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 log = logging.getLogger()
 steps = {0, 10, 100}
 
+opt = options()
+if opt.quick:
+    opt.every = 1
+opt.each = 1
+
 def train(model, loader, optimizer):
     last = time.time()
     for i, x in enumerate(loader):
@@ -45,6 +50,8 @@ def is_told(body: str) -> bool:
         "if i not in steps:\n    continue\nprint(loss.item())",
         "if i + 1 in (1, 10):\n    print(loss.item())",
         "if log.isEnabledFor(logging.DEBUG):\n    log.debug('%.3f', loss.item())",
+        "if opt.debug > 0:\n    print(loss.item())",
+        "shown = i % opt.every == start\nif shown:\n    print(loss.item())",
     ],
 )
 def test_what_a_few_turns_alone_read_is_told_of_no_step(body: str) -> None:
@@ -64,10 +71,32 @@ def test_what_a_few_turns_alone_read_is_told_of_no_step(body: str) -> None:
         "if i in steps:\n    continue\nprint(loss.item())",
         "if log.isEnabledFor(logging.INFO):\n    log.info('%.3f', loss.item())",
         "if log.isEnabledFor(logging.DEBUG):\n    pass\nelse:\n    print(loss.item())",
+        "if i % opt.each == 0:\n    print(loss.item())",
     ],
 )
 def test_what_most_turns_read_is_told(body: str) -> None:
     assert is_told(body)
+
+
+TURNS = """\
+import torch
+from torch import nn
+
+device = torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+net = nn.Linear(3, 3).to(device)
+
+def show(x):
+    y = net(x.to(device)).argmax(1)
+    for i in range({}):
+        draw(y[i].detach().cpu().numpy())
+"""
+
+
+@pytest.mark.parametrize(("turns", "told"), [("1", []), ("2", [10]), ("len(x)", [10])])
+def test_a_loop_that_turns_once_repeats_no_copy(turns: str, told: list[int]) -> None:
+    program = TURNS.format(turns)
+    found = lint(SourceFile("program.py", program.encode()), Settings(select=("MPS304",)))
+    assert [finding.row for finding in found] == told
 
 
 LAYERS = """\

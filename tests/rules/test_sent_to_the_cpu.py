@@ -149,3 +149,33 @@ print(values(x))
 def test_a_decorator_that_hands_on_copies_of_the_cpu_sends_them_there() -> None:
     assert not told(WRAPPED.format("y.cpu()"))
     assert told(WRAPPED.format("y")) == {"MPS501"}
+
+
+BROUGHT_BACK = """\
+import argparse
+
+import torch
+from net import Net
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--cuda", action="store_true")
+parser.add_argument("--show", action="store_true")
+args = parser.parse_args()
+net, x = Net(), torch.rand(4, 3)
+if args.cuda:
+    net, x = net.cuda(), x.cuda()
+y = net(x)
+if args.{flag}:
+    y = y.cpu()
+print(y.data.numpy())
+"""
+
+
+def test_what_the_flag_that_moves_brings_back_as_well_is_on_the_cpu() -> None:
+    assert not lines_of(BROUGHT_BACK.format(flag="cuda"))
+    assert lines_of(BROUGHT_BACK.format(flag="show"))
+
+
+def lines_of(text: str) -> list[int]:
+    found = lint(SourceFile("program.py", text.encode()), Settings(select=("MPS301",)))
+    return [one.row for one in found]

@@ -25,6 +25,7 @@ _OPTIONAL = "try:\n    import {name}\nexcept ImportError:\n    {name} = None"
         "torchrec",
         "cugraph",
         "rmm",
+        "cog",
     ],
 )
 def test_what_follows_the_import_of_a_package_for_cuda_is_for_cuda(name: str) -> None:

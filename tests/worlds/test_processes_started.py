@@ -55,3 +55,27 @@ def test_who_starts_processes_that_join_nccl_has_cuda(
     (project / "main.py").write_text(_STARTING.lstrip("\n"))
     ran = cli("check", "--extend-select", "MPS206", "--output-format", "json", "main.py")
     assert [finding["code"] for finding in json.loads(ran.out)] == codes
+
+
+_SENT = """
+import torch
+import torch.distributed as dist
+
+
+def as_tensor(data, group):
+    backend = dist.get_backend(group)
+    device = torch.device({selection})
+    return torch.tensor(data).to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    "selection",
+    ['"cpu" if backend == "gloo" else "cuda"', '"cuda" if backend == "nccl" else "cpu"'],
+)
+def test_the_processes_of_a_mac_talk_by_gloo(selection: str) -> None:
+    assert found(_SENT.format(selection=selection)) == []
+
+
+def test_what_is_sent_to_cuda_for_gloo_is_told() -> None:
+    assert found(_SENT.format(selection='"cuda" if backend == "gloo" else "cpu"'))

@@ -66,6 +66,9 @@ ANSWERS: dict[str, Answer] = {
     "torch.musa.is_available": _NEVER,
     "torch.distributed.is_nccl_available": _NVIDIA_ALONE,
     "torch.cuda.nccl.is_available": _NVIDIA_ALONE,
+    # Source: torch/distributed/distributed_c10d.py: of the backends that come with torch for macOS
+    # Gloo is the one there is.
+    "torch.distributed.get_backend": (ANY, ANY, "gloo", "gloo", ANY, ANY),
     "torch.utils._triton.has_triton": _NVIDIA_ALONE,
     "torch.utils._triton.has_triton_package": (True, True, False, False, ANY, ANY),
     "torch._inductor.utils.has_triton": _NVIDIA_ALONE,

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
+from mpslint.semantics.file_names import pattern_of
 from mpslint.semantics.index import LOOPS
 from mpslint.semantics.kept_numbers import is_made_of_numbers
 from mpslint.semantics.numbered_files import numbered_place
@@ -378,11 +379,22 @@ def _option_defaults(context: Context, destination: str) -> list[object]:
 
 def _savers(context: Context, call: ast.Call) -> Iterator[ast.Call]:
     source = source_of(call)
-    place = _place(context, source) if source is not None else None
+    if source is None:
+        return
     for saved in context.calls_of("torch.save"):
         target = _argument(saved, 1, "f")
-        if target is not None and _place(context, target) == place:
+        if target is not None and _is_one_file(context, source, target):
             yield saved
+
+
+def _is_one_file(context: Context, source: ast.expr, target: ast.expr) -> bool:
+    """Whether what is read is what is written: by how both are named where that is told
+    (`path` of one function is not that of another), else by how the places are written."""
+    named = pattern_of(context, target)
+    read = pattern_of(context, source) if named else ""
+    if named and read:
+        return named == read
+    return _place(context, target) == _place(context, source)
 
 
 def _place(context: Context, node: ast.expr) -> str:

@@ -73,8 +73,8 @@ def is_of_torchvision(context: Context, call: ast.Call) -> bool:
 
 
 def has_arm_for_the_cpu(context: Context, call: ast.Call) -> bool:
-    """Whether it stands in an arm for CUDA (of a test by which things are moved there), and the
-    other arm reads the same file onto the CPU: that arm is for who has no CUDA."""
+    """Whether it stands in an arm for CUDA (of a test for it, or by which things are moved there),
+    and the other arm reads the same file onto the CPU: that arm is for who has no CUDA."""
     source = source_of(call)
     place = ast.unparse(source) if source is not None else ""
     if _after_the_cpu_failed(context, call, place):
@@ -107,7 +107,10 @@ def _after_the_cpu_failed(context: Context, call: ast.Call, place: str) -> bool:
 
 
 def _moves_to_cuda(context: Context, test: ast.If | ast.IfExp, arm: int) -> bool:
-    """Whether somewhere in the file `.cuda()` is called in the same arm of the same question."""
+    """Whether this is the arm of who has CUDA, or somewhere in the file `.cuda()` is called in the
+    same arm of the same question."""
+    if "cuda" in context.guards.implied(test.test, arm > 0):
+        return True
     asked, sign = _question(test.test)
     return any(
         isinstance(other, ast.If | ast.IfExp)

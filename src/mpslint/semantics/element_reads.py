@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from mpslint.records import NamedTuple
 from mpslint.semantics.handed_back import comes_from_device_work
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
+from mpslint.semantics.intervals import turns_once
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.step_calls import called_by_name
 from mpslint.semantics.steps import is_device_tensor
@@ -291,7 +292,7 @@ def _counted(context: Context, item: ast.Subscript) -> Turning | None:
             continue
         for target, iterable in heads:
             if item.slice.id in _counters(context, target, iterable):
-                return parent
+                return None if turns_once(parent) else parent
     return None
 
 

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.single_turns import destinations
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ _MOST_TURNS = 8
 """The generator of a GAN is trained every fifth turn or so; what is done every sixteenth turn, a
 penalty of the gradients, is too rare for what it reads to count."""
 
+_WITH_STEP = 3
+"""`range(start, end, step)`"""
+
 
 def holds_each_turn(index: Index, remainder: ast.BinOp) -> bool:
     """Whether `step % every` is zero at all turns, as long as nobody says otherwise."""
@@ -24,15 +28,25 @@ def holds_each_turn(index: Index, remainder: ast.BinOp) -> bool:
 
 def turns_few_times(loop: ast.AST) -> bool:
     """`for part in range(2):`, whose first turn is a good part of them all."""
-    return (
-        isinstance(loop, ast.For)
-        and isinstance(loop.iter, ast.Call)
-        and isinstance(loop.iter.func, ast.Name)
-        and loop.iter.func.id == "range"
-        and isinstance(loop.iter.args[-1], ast.Constant)
-        and isinstance(loop.iter.args[-1].value, int)
-        and loop.iter.args[-1].value <= _MOST_TURNS
-    )
+    end = _end_of_range(loop)
+    return end is not None and end <= _MOST_TURNS
+
+
+def turns_once(loop: ast.AST) -> bool:
+    """`for i in range(1):`, which repeats nothing."""
+    end = _end_of_range(loop)
+    return end is not None and end <= 1
+
+
+def _end_of_range(loop: ast.AST) -> int | None:
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
+        return None
+    if not isinstance(loop.iter.func, ast.Name) or loop.iter.func.id != "range":
+        return None
+    last = loop.iter.args[-1] if loop.iter.args else None
+    if isinstance(last, ast.Constant) and isinstance(last.value, int):
+        return last.value if len(loop.iter.args) < _WITH_STEP else None
+    return None
 
 
 def is_part_of_training(index: Index, test: ast.expr) -> bool:
@@ -53,7 +67,14 @@ def numbers(index: Index, node: ast.expr) -> set[int]:
         return {node.value} if isinstance(node.value, int) else set()
     if not isinstance(node, ast.Attribute):
         return set()
-    values = [*_defaults(index, node.attr), *_settings(index, node)]
+    given = list(_given(index, node))
+    values = [
+        *_defaults(index, node.attr),
+        *_settings(index, node),
+        *(part.value for part in given),
+    ]
+    if len(given) == len(values) and all(_is_in_an_arm(index, part) for part in given):
+        return set()  # `if opt.debug: opt.every = 1` does not say what it is otherwise
     known = {
         item.value
         for item in values
@@ -69,14 +90,26 @@ def _defaults(index: Index, option: str) -> Iterator[ast.expr]:
 
 
 def _settings(index: Index, attribute: ast.Attribute) -> Iterator[ast.expr]:
-    """What is written for the name in the bodies of classes, and given to the attribute anywhere
-    in the file."""
+    """What is written for the name in the bodies of classes."""
     for use in index.names.get(attribute.attr, ()):
         statement = index.parents[use]
         if isinstance(index.parents.get(statement), ast.ClassDef):
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
                 yield statement.value
+
+
+def _given(index: Index, attribute: ast.Attribute) -> Iterator[ast.Assign]:
+    """Where the attribute is given a value, anywhere in the file."""
     for other in index.attributes.get(attribute.attr, ()):
         statement = index.parents[other]
         if isinstance(other.ctx, ast.Store) and isinstance(statement, ast.Assign):
-            yield statement.value
+            yield statement
+
+
+def _is_in_an_arm(index: Index, statement: ast.stmt) -> bool:
+    for parent in index.ancestors(statement):
+        if isinstance(parent, FUNCTIONS):
+            return False
+        if isinstance(parent, ast.If):
+            return True
+    return False

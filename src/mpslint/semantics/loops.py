@@ -15,7 +15,7 @@ from mpslint.facts.priors import matches
 from mpslint.semantics.asked_gradients import only_asks_gradients
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
-from mpslint.semantics.intervals import is_part_of_training
+from mpslint.semantics.intervals import is_part_of_training, turns_once
 from mpslint.semantics.loop_tests import holds_once, mode, warms_up
 from mpslint.semantics.rare_tests import RareTests
 from mpslint.semantics.seldom_arms import CLOCKS
@@ -57,7 +57,8 @@ class Loops:
         return known
 
     def innermost(self, node: ast.AST) -> Loop | None:
-        """The loop whose every turn evaluates `node`; None outside loops and in its header."""
+        """The loop whose every turn evaluates `node`; None outside loops and in its header.
+        `for i in range(1):` is none: it repeats nothing."""
         parents = self._index.parents
         child, parent = node, parents.get(node)
         while parent is not None:
@@ -65,7 +66,7 @@ class Loops:
             if kind in _ENDS:
                 return None
             if isinstance(parent, LOOPS):
-                if child in parent.body:
+                if child in parent.body and not turns_once(parent):
                     return parent
                 if isinstance(parent, ast.While) and child is parent.test:
                     return parent

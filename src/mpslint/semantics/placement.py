@@ -51,7 +51,7 @@ class Placement:
         facts = self._guards.at(node)
         if "cuda" in facts and "cuda" in devices:
             return True
-        return facts.isdisjoint(_ON_CPU_FACTS)
+        return facts.isdisjoint(_ON_CPU_FACTS) and not self._comes_back(node)
 
     @property
     def file_uses_devices(self) -> bool:
@@ -241,6 +241,30 @@ class Placement:
         if any(not (self._guards.at(b.node) - here) & _CUDA_FACTS for b in copies):
             return None
         return copies[0].value
+
+    def _comes_back(self, node: ast.expr) -> bool:
+        """Whether the test that decides on each move of the function brings `node` back as well:
+        `if args.cuda: net.cuda()`, and `if args.cuda: y = y.cpu()` behind it."""
+        root = node
+        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        if not isinstance(root, ast.Name):
+            return False
+        copies = [b for b in self._flow.reaching(root) if self._copies_itself(b, root.id)]
+        tests = {test for copy in copies for test in self._tests_around(copy.node)}
+        moves = self.uses_in(self._index.function(node)) if tests else []
+        return bool(moves) and all(tests & self._tests_around(move) for move in moves)
+
+    def _tests_around(self, node: ast.AST) -> frozenset[str]:
+        """What the statements that have `node` in their first arm ask, as text."""
+        tests, child = set(), node
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, FUNCTIONS):
+                break
+            if isinstance(parent, ast.If) and child in parent.body:
+                tests.add(ast.unparse(parent.test))
+            child = parent
+        return frozenset(tests)
 
     def _copies_itself(self, binding: Binding, name: str) -> bool:
         """`y = y.cpu()`, however long the chain."""

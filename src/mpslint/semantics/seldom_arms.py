@@ -1,7 +1,8 @@
 """The arm of a test that some turns of a loop alone come to, where the other arm is what most do.
 
-`if i in (1, 10, 100):`, `if log.isEnabledFor(logging.DEBUG):`, `case 0:` of `match i % 10:`, and
-what is done again only after a while: `if time.time() - last > 10:`, which sets `last` anew.
+`if i in (1, 10, 100):`, `if log.isEnabledFor(logging.DEBUG):`, `if args.debug:`, `case 0:` of
+`match i % 10:`, and what is done again only after a while: `if time.time() - last > 10:`, which
+sets `last` anew.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
@@ -90,7 +92,11 @@ def _behind(test: ast.expr, flow: Flow) -> Iterator[ast.expr]:
 
 
 def _asks_for_debugging(test: ast.expr) -> bool:
-    """`log.isEnabledFor(logging.DEBUG)`"""
+    """`log.isEnabledFor(logging.DEBUG)`, `args.debug > 0`"""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Gt):
+        test = test.left
+    if isinstance(test, ast.Name | ast.Attribute):
+        return matches("debug-switches", last_name(test) or "")
     if not isinstance(test, ast.Call) or last_name(test.func) != "isEnabledFor" or not test.args:
         return False
     level = test.args[0]

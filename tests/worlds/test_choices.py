@@ -225,3 +225,26 @@ def test_a_table_of_devices_that_has_mps_leaves_nothing_out() -> None:
     assert chosen(FIRST.format(f"{cuda}, {cpu}")) == [ASK]
     assert not chosen(FIRST.format(f"{cuda}, {mps}, {cpu}"))
     assert not chosen(FIRST.format(f'{cpu}, ("cuda", True)'))
+
+
+SEVERAL = """
+import torch
+
+def get_device(index=-1):
+    if index != -1:
+        return torch.device({first})
+    return torch.device({second})
+"""
+
+
+def test_a_choice_is_told_beside_a_return_that_names_cuda() -> None:
+    second = '"cuda" if torch.cuda.is_available() else "cpu"'
+    text = SEVERAL.format(first='f"cuda:{index}"', second=second)
+    assert chosen(text) == [ASK]
+    assert chosen(text + "\nx = torch.rand(3).to(get_device())\n") == [ASK]
+
+
+def test_a_choice_beside_a_return_that_knows_mps_is_meant() -> None:
+    first = '"mps" if torch.backends.mps.is_available() else f"cuda:{index}"'
+    second = '"cuda" if torch.cuda.is_available() else "cpu"'
+    assert not chosen(SEVERAL.format(first=first, second=second))

@@ -33,6 +33,7 @@ from mpslint.semantics.worlds.values import (
     UNK,
     UNKNOWN,
     Atom,
+    Cases,
     Tests,
     Value,
     cases_of,
@@ -257,11 +258,27 @@ class Summaries(Parameters):
                 # What somebody here calls is told of where it is used.
                 frame.mask = mask & ends
                 self.kept(value, function.node.name)
+            if recording and len(frame.returns) > 1 and not parted(value, ends):
+                self._keep_choices(frame, function.node.name)
             return value, ends
         finally:
             function.running = False
             self.depth -= 1
             self.frame, self.recording, self.unsure = outer, was, unsure
+
+    def _keep_choices(self, frame: Frame, name: str) -> None:
+        """What one `return` chooses between CUDA and another device, where the value of another
+        (`return torch.device(f"cuda:{index}")`) covers that up in what the function hands back."""
+        if any(
+            where(atom) == "mps"
+            for worlds, value in frame.returns
+            for _, atom in cases_of(value, worlds & MAC)
+        ):
+            return  # It knows of MPS.
+        for worlds, value in frame.returns:
+            if value.__class__ is Cases and parted(value, worlds):
+                frame.mask = worlds
+                self.kept(value, name)
 
     def _stands_in_for_torch(self, decorator: ast.expr) -> bool:
         """`@mock.patch("torch.nn.Module.to")`: what is called in it is not the real one."""

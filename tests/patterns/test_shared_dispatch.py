@@ -27,13 +27,15 @@ def {name}(x):
 """
 
 
-def test_three_calls_share_a_function_behind_the_imports(cli: Cli, project: Path) -> None:
+def test_three_calls_share_a_function_below_the_device_that_it_asks(
+    cli: Cli, project: Path
+) -> None:
     text = _fixed(cli, project, _HEAD + "".join(_WAITS.format(name=name) for name in "abc"))
 
     helper = _HELPER.format(name="synchronize")
     helper = helper.replace("torch.cuda.is_available()", 'device.type == "cuda"')
     helper = helper.replace("torch.backends.mps.is_available()", 'device.type == "mps"')
-    assert text.startswith("import torch\n" + helper + "\n\ndevice")
+    assert text.startswith(_HEAD + helper + "\n\ndef a")
     assert text.count("    synchronize()\n    return y") == 3
 
 
@@ -43,7 +45,14 @@ def test_the_function_asks_the_machine_where_each_call_has_a_device_of_its_own(
     waits = "".join(_WAITS.format(name=name) for name in "abc")
     text = _fixed(cli, project, _HEAD + waits.replace("(x):", "(x, device: torch.device):"))
 
-    assert _HELPER.format(name="synchronize") in text
+    assert text.startswith("import torch\n" + _HELPER.format(name="synchronize") + "\n\ndevice")
+
+
+def test_the_function_stands_behind_what_is_chosen_with_the_device(cli: Cli, project: Path) -> None:
+    head = _HEAD + "place = None if torch.cuda.is_available() else 'cpu'\n"
+    text = _fixed(cli, project, head + "".join(_WAITS.format(name=name) for name in "abc"))
+
+    assert text.index("place = ") < text.index("def synchronize")
 
 
 def test_so_do_two_that_ask_the_same(cli: Cli, project: Path) -> None:

@@ -11,6 +11,7 @@ from mpslint.patterns.place import behind_imports, comes_before
 from mpslint.patterns.text import holds_comment, indent_unit, insert, replace
 from mpslint.records import NamedTuple
 from mpslint.semantics.elsewhere import required
+from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +85,34 @@ def _plan(context: Context, what: str, calls: Sequence[ast.Call]) -> _Plan:
     asked = (tests_at(context, one, place.torch)[:2] for one in calls)
     if len(calls) < MANY and any(one != tests[:2] for one in asked):
         return _Plan(there, None)
+    if tests.device:
+        place = _below_the_device(context, place, tests.device, calls)
     return _Plan(there, (name, place, _text(context, what, name, place, tests)))
+
+
+def _below_the_device(
+    context: Context, place: Place, device: str, calls: Sequence[ast.Call]
+) -> Place:
+    """Behind the line that chooses the device that the function reads, and behind the assignments
+    that go with it where functions begin: who reads the file has met it by then."""
+    body, source = context.tree.body, context.source
+    chosen = [
+        body.index(statement)
+        for binding in context.names.module.bindings.get(device, ())
+        if (statement := context.index.statement(binding.node)) in body
+    ]
+    if not chosen or source.span(body[max(chosen)])[1] < place.offset:
+        return place
+    last = at = max(chosen)
+    while at + 1 < len(body) and isinstance(body[at + 1], ast.Assign | ast.AnnAssign):
+        at += 1
+    if at + 1 < len(body) and isinstance(body[at + 1], (*FUNCTIONS, ast.ClassDef)):
+        last = at
+    row = body[last].end_lineno or body[last].lineno
+    if row >= len(source.starts) or ";" in source.line(row):
+        return place
+    below = place._replace(offset=source.starts[row], after=body[last])
+    return below if all(comes_before(context, below, one) for one in calls) else place
 
 
 def _tests(context: Context, torch: str, calls: Sequence[ast.Call]) -> Tests:

@@ -18,9 +18,9 @@ _NARROWING = frozenset(
 """Those of them whose fixes ask more before MPS is used, or ask a tensor where it is."""
 _ON_EVERY_MACHINE = frozenset({"MPS414", "MPS415", "MPS416"})
 """Codes of what raises with CUDA, too: to mend that is worth something whatever else raises."""
-DTYPES = frozenset({"MPS401", "MPS402", "MPS404"})
-"""Codes of the rules about dtypes that MPS lacks: they raise only once a tensor is there."""
-_ASKING = DTYPES - {"MPS402"}
+DTYPES = frozenset({"MPS401", "MPS402", "MPS404", "MPS417"})
+"""Codes of the rules about types that MPS lacks: they raise only once a tensor is there."""
+_ASKING = DTYPES - {"MPS402", "MPS417"}
 """Those of them whose fixes ask for the device: what arrays become is mostly a cast that comes
 before the move, right wherever that goes, and a caller may choose MPS."""
 _KERNELS = "MPS5"

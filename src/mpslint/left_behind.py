@@ -17,8 +17,9 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.followed_on_cuda import followed_on_cuda
 from mpslint.semantics.index import FUNCTIONS, below
 from mpslint.semantics.lacking_kernels import lacking_kernels
-from mpslint.semantics.typed_by_name import SPEAKING_OF_TYPES, typed_by_name
+from mpslint.semantics.typed_by_name import SPEAKING_OF_TYPES, raising_types, typed_by_name
 from mpslint.semantics.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
+from mpslint.semantics.value_syntax import asked_for_type
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import harms
 from mpslint.semantics.worlds.machines import MACS
@@ -130,9 +131,10 @@ def places(context: Context) -> Iterator[Place]:
     for call in uneven_pools(context):
         if worlds.reach(call) & MACS:
             yield _place(context, call, UNEVEN)._replace(is_sent=True)
+    mended = [call for call in raising_types(context) if asked_for_type(call.args[0]) is not None]
     for call in typed_by_name(context):
         if worlds.reach(call) & MACS:
-            yield _place(context, call, BY_NAME)._replace(is_sent=True)
+            yield _place(context, call, BY_NAME, is_mended=call in mended)._replace(is_sent=True)
     for call, _ in lacking_kernels(context):
         if worlds.on_mps(call):
             yield _place(context, call, KERNEL)._replace(is_sent=True)

@@ -9,6 +9,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.steps import is_device_tensor
+from mpslint.semantics.test_code import only_tests_run
+from mpslint.semantics.value_syntax import asked_for_type
+from mpslint.semantics.worlds.machines import MACS
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
@@ -26,20 +31,24 @@ def typed_by_name(context: Context) -> Iterator[ast.Call]:
                 yield call
 
 
+def raising_types(context: Context) -> Iterator[ast.Call]:
+    """Those of `typed_by_name` to which a Mac comes with a tensor that is on its GPU: in what each
+    forward pass runs, or with what is computed there."""
+    for call in typed_by_name(context):
+        asked = asked_for_type(call.args[0])
+        if asked is not None and context.values.of(asked).on_cpu:
+            continue
+        if only_tests_run(context, call) or not context.worlds.reach(call) & MACS:
+            continue
+        is_computed = asked is not None and is_device_tensor(context, asked)
+        if is_computed or context.passes.around(call) is not None:
+            yield call
+
+
 def _is_name_of_type(context: Context, node: ast.expr) -> bool:
     if isinstance(node, ast.Name):
         owner = context.names.owner(node.id, node)
         bindings = owner.bindings.get(node.id, ()) if owner is not None else ()
-        values = [binding.value for binding in bindings]
-        return 0 < len(values) <= _PARTS and all(map(_asks_for_type, values))
-    return _asks_for_type(node)
-
-
-def _asks_for_type(node: ast.AST | None) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "type"
-        and not node.args
-        and not node.keywords
-    )
+        values = [asked_for_type(binding.value) for binding in bindings]
+        return 0 < len(values) <= _PARTS and None not in values
+    return asked_for_type(node) is not None

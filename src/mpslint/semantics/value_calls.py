@@ -23,7 +23,7 @@ from mpslint.semantics.value import (
 )
 from mpslint.semantics.value_modules import UsedModules
 from mpslint.semantics.value_returns import Returns
-from mpslint.semantics.value_syntax import is_dtype, keyword, last_name
+from mpslint.semantics.value_syntax import asked_for_type, is_dtype, keyword, last_name
 from mpslint.semantics.value_tables import (
     FACTORIES,
     LAYOUT_METHODS,
@@ -242,7 +242,10 @@ class CallValues:
             return self._to(node, base)
         if base.kind is Kind.TENSOR:
             if method == "type" and (node.args or node.keywords):
-                return base
+                named = asked_for_type(node.args[0]) if node.args else None
+                return base if named is None else self._where(base, named)
+            if method == "type_as" and node.args:
+                return self._where(base, node.args[0])._replace(computed=True)
             if method in NUMBER_METHODS:
                 return NUMBER if method != "size" else OTHER
             if method in NEW_FACTORIES:
@@ -289,6 +292,10 @@ class CallValues:
             if base.devices is not None:
                 return base.as_tensor
         return self._own_method(node, function)
+
+    def _where(self, base: Value, other: ast.expr) -> Value:
+        """A tensor that goes where another one is."""
+        return base._replace(devices=self._values.of(other).devices)
 
     def _of_closure(self, node: ast.Call, function: ast.Attribute, base: Value) -> Value | None:
         """The loss that `optimizer.step(closure)` returns, as its closure does."""

@@ -63,3 +63,11 @@ def only_defines(tree: ast.Module) -> bool:
         or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
         for one in tree.body
     )
+
+
+def asked_for_type(node: ast.expr | None) -> ast.expr | None:
+    """`x` of `x.type()`; None for anything else."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "type" and not node.args and not node.keywords:
+            return node.func.value
+    return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mpslint.files import spoken_path
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
+from mpslint.patterns.read_to import is_read_to
 from mpslint.records import NamedTuple
 from mpslint.semantics.followed_on_cuda import followed_on_cuda
 from mpslint.semantics.index import FUNCTIONS, below
@@ -116,6 +117,8 @@ def places(context: Context) -> Iterator[Place]:
     for event in worlds.moves_without_twin:
         if event.arm and not event.on_mac and not event.caught:
             call = event.node
+            if is_read_to(context, call):
+                continue
             level = move_level(context, call) if isinstance(call, ast.Call) else None
             yield _place(context, call, STAYS, is_mended=level is Applicability.SAFE)
     for call in followed_on_cuda(context):

@@ -16,6 +16,7 @@ from mpslint.patterns.only_copied import (
     may_hold,
     meets_tensors,
 )
+from mpslint.patterns.read_to import is_read_to
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.text import (
     holds_comment,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 # Fact: Python's grammar, what may follow an argument on its line.
 _LINE_END = re.compile(r"\s*,?[ \t]*(#.*)?[\r\n]+\Z")
+_NUMBER = "torch.cuda.current_device"
 _MOVES = ("to", "cuda", "cpu", "mps")
 _RANDOM = b"rng_state"
 _OF_DEVICES = (b"cuda", b"device", b"mps", b"accelerat")
@@ -389,22 +391,76 @@ def portable_map_location(context: Context, given: ast.expr) -> Fix | None:
     return doubtful(Fix("Load to the selected device", edits, found.level), found.reason)
 
 
-def location_level(given: ast.expr) -> Applicability | None:
-    """None for `storage.cuda(1)`: one of several GPUs has no counterpart."""
+def location_level(context: Context, given: ast.expr) -> Applicability | None:
+    """None for `storage.cuda(1)` of what is more than copied: one of several GPUs has no
+    counterpart."""
     storage = storage_move(given)
-    if storage is None:
+    if storage is None or _is_the_first(storage) or is_read_to(context, given):
         return Applicability.SAFE
+    return None
+
+
+def _is_the_first(storage: ast.Call) -> bool:
     index = storage.args[0] if storage.args else None
     first = index is None or (isinstance(index, ast.Constant) and index.value == 0)
-    return Applicability.SAFE if first and not storage.keywords else None
+    return first and not storage.keywords
 
 
 def _instead_of_lambda(context: Context, given: ast.expr, storage: ast.Call) -> Fix | None:
-    """The device itself for `lambda storage, location: storage.cuda()`."""
-    if location_level(given) is None or holds_comment(context.source, *context.source.span(given)):
+    """The device itself for `lambda storage, location: storage.cuda()`; the CPU's for one of
+    several GPUs, from where all is copied."""
+    level = location_level(context, given)
+    if level is None or holds_comment(context.source, *context.source.span(given)):
         return None
+    if not _is_the_first(storage):
+        mark = quote(context.source)
+        here = replace(context.source, given, f"{mark}cpu{mark}")
+        there = _without_its_number(context, storage)
+        return Fix("Load where every machine can", (here, *there), level)
     found = reference(context, given)
     if found is None:
         return None
     edits = (*found.edits, replace(context.source, given, found.text))
     return doubtful(Fix("Load to the selected device", edits, found.level), found.reason)
+
+
+def _without_its_number(context: Context, storage: ast.Call) -> list[Edit]:
+    """Takes away the number of the current GPU, for which nobody asks any more."""
+    index = storage.args[0] if storage.args else None
+    bound = context.flow.reaching(index) if isinstance(index, ast.Name) else ()
+    if len(bound) != 1 or _use_of_number(context, bound[0].value) is not index:
+        return []
+    statement = context.index.statement(bound[0].node)
+    source, row = context.source, statement.lineno
+    start, end = source.starts[row - 1], source.starts[statement.end_lineno or row]
+    text = source.text[start:end].strip()
+    return [replace_span(source, start, end, "")] if text == source.segment(statement) else []
+
+
+def location_of_number(context: Context, call: ast.Call) -> ast.expr | None:
+    """The `map_location` that goes with the fix of a load, for `torch.cuda.current_device()` of
+    which nothing else asks: `lambda storage, location: storage.cuda(device)`."""
+    use = _use_of_number(context, call)
+    given = context.index.enclosing(use, ast.Lambda) if use is not None else None
+    if not isinstance(given, ast.Lambda):
+        return None
+    storage = storage_move(given)
+    if storage is None or use not in storage.args or not is_read_to(context, given):
+        return None
+    return given if _without_its_number(context, storage) else None
+
+
+def _use_of_number(context: Context, value: ast.AST | None) -> ast.Name | None:
+    """The one use in its function of a name that holds the number of the current GPU."""
+    if not isinstance(value, ast.Call) or context.resolve(value.func) != _NUMBER:
+        return None
+    statement, function = context.index.parents[value], context.index.function(value)
+    if function is None or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    uses = [
+        use
+        for use in context.index.names.get(target.id if isinstance(target, ast.Name) else "", ())
+        if context.index.function(use) is function and use is not target
+    ]
+    return uses[0] if len(uses) == 1 else None

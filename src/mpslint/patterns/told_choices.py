@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, cast
 from mpslint.facts.priors import matches
 from mpslint.patterns.gates import opens_all
 from mpslint.patterns.only_copied import goes_to_state_dict
+from mpslint.patterns.read_to import is_read_to
 from mpslint.records import NamedTuple
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.cuda_packages import computes_without_mps
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.load_places import goes_to_a_model
 from mpslint.semantics.test_code import is_all_of_a_test
 from mpslint.semantics.wide_default import computes_in_float64, goes_beside_float64
 from mpslint.semantics.worlds.choices import Choice, Written, choices, written
@@ -107,7 +107,7 @@ def _moves_behind(context: Context, test: ast.expr, choice: Choice) -> tuple[ast
         and event.once_ported
         and event.arm
         and context.index.within(event.call, gate)
-        and not goes_to_a_model(context, event.call)
+        and not is_read_to(context, event.call)
         and refusal_before(context.worlds, event) is None
     ]
     if not found or not opens_all(context, choice.tests):
@@ -142,7 +142,7 @@ def _decides_nothing(context: Context, event: Event) -> bool:
     one of a test that does nothing at all without CUDA."""
     if event.cuda_alone and is_all_of_a_test(context, event.node):
         return True
-    if goes_to_a_model(context, event.node):
+    if is_read_to(context, event.node):
         return True
     return (
         event.kind is Kind.LOADED

@@ -52,7 +52,9 @@ them gets the same fixes: what raises there is in the way of a port, told or not
 Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA (of
 the device at hand: `if self.device.type == "cuda":`; else of the machine), but
 not where a question that has no fix follows, to which the error would only move; and for a count
-that is only calculated with: `max(1, torch.cuda.device_count())`. Unsafe for
+that is only calculated with: `max(1, torch.cuda.device_count())`. The number of the current GPU to
+which alone a checkpoint is read (`lambda storage, loc: storage.cuda(device)`) goes where that is
+read to the CPU, to be copied from there. Unsafe for
 `torch.cuda.profiler.start()` and `stop()`, since a run that is made for its trace would end without
 one, and without a word; for the number of
 processes, which then is 1, but which may want NCCL, where the same function hands a count to a
@@ -75,6 +77,7 @@ from mpslint.opening import is_notebook
 from mpslint.patterns.behind_refusal import is_replaceable
 from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
+from mpslint.patterns.loading import location_of_number, portable_map_location
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.no_gpus import NOBODY_SPAWNED, Harm, harm_of_none, is_of_processes
@@ -228,6 +231,10 @@ def _remedy(
             message = "Call it only where CUDA is there"
             level = Applicability.UNSAFE if name in _RECORDING else Applicability.SAFE
             return level, partial(guard_statement, context, call, CUDA, message, level)
+    elif name == "current_device":
+        given = location_of_number(context, call)
+        if given is not None:
+            return Applicability.SAFE, partial(portable_map_location, context, given)
     elif name == "get_device_name" and context.settings.oldest_torch >= (2, 9):
         return Applicability.UNSAFE, partial(
             guard_expression,

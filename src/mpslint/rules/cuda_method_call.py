@@ -68,10 +68,11 @@ from typing import cast
 from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.moves import beside_tensor, move_level, move_with
 from mpslint.patterns.operand import operand_gate
+from mpslint.patterns.read_to import is_read_to
 from mpslint.patterns.told_choices import told_with_tests
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.load_places import goes_to_a_model, places_a_checkpoint
+from mpslint.semantics.load_places import places_a_checkpoint
 from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
 from mpslint.semantics.spread_by_hand import Spread, spread_by_hand
 from mpslint.semantics.worlds.events import Event, Kind
@@ -116,7 +117,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     alone = [e for e in context.worlds.without_twin if e.kind is Kind.MOVED and not e.on_mac]
     elsewhere = told_with_tests(context) if alone else set()
     for event in alone:
-        if event.call in elsewhere or goes_to_a_model(context, event.call):
+        if event.call in elsewhere or is_read_to(context, event.call):
             continue
         refusal = refusal_before(context.worlds, event)
         if refusal is not None:

@@ -155,7 +155,7 @@ def _at_cuda(context: Context, rule: Rule, given: ast.expr) -> Finding:
         rule,
         given,
         "map_location is CUDA: raises where there is none",
-        applicability=location_level(given),
+        applicability=location_level(context, given),
         fix=partial(portable_map_location, context, given),
     )
 

@@ -33,14 +33,20 @@ def places_a_checkpoint(index: Index, node: ast.AST) -> bool:
 def goes_to_a_model(context: Context, node: ast.AST) -> bool:
     """Whether `node` is in the place of a load by which a framework fills a model: parameters are
     copied to where they are, from wherever they were read to."""
+    load = load_to(context, node)
+    return load is not None and _fills(context, load)
+
+
+def load_to(context: Context, node: ast.AST) -> ast.Call | None:
+    """The call of whose `map_location` a node is a part."""
     child = node
     for parent in context.index.ancestors(node):
         if isinstance(child, ast.keyword) and isinstance(parent, ast.Call):
-            return child.arg == "map_location" and _fills(context, parent)
+            return parent if child.arg == "map_location" else None
         if isinstance(parent, ast.stmt):
-            return False
+            return None
         child = parent
-    return False
+    return None
 
 
 def _fills(context: Context, call: ast.Call) -> bool:

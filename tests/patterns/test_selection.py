@@ -59,8 +59,13 @@ def test_cuda_and_its_first_gpu_differ_where_another_is_made_the_current_one() -
 
 
 def test_no_question_comes_before_the_visible_devices_are_set() -> None:
-    late = "import os\ndef f():\n    os.environ['CUDA_VISIBLE_DEVICES'] = '1'\n    probe(1)"
-    assert named(late) is None
+    said = "    os.environ['CUDA_VISIBLE_DEVICES'] = '1'\n"
+    assert named(f"import os\ndef f():\n    probe(1)\n{said}") is None
+    late = f"import os\ndef f():\n{said}    probe(1)"
+    assert named(late) == ("get_device()", True, Applicability.SAFE)
+    other = f"import os\ndef main():\n{said}    f()\ndef f():\n    probe(1)"
+    assert named(other) == ("get_device()", True, Applicability.SAFE)
+    assert named(f"import os\ndef main():\n{said}\nmain()\nprobe(1)") is None
     early = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\nprobe(1)"
     assert named(early) == ("device", True, Applicability.SAFE)
     context, node = probe("import torch\n" + early)

@@ -166,3 +166,38 @@ def test_in_a_project_that_nobody_looks_through_programs_nearby_are_asked(
     cli("fix", "--no-verify", "code")
     top = used.read_text().partition("def first")[0]
     assert ("device = " in top) == at_import
+
+
+FUNCTIONS = """\
+import os
+
+import torch
+
+
+def evaluate(model, batches):
+    return [model(batch.cuda()) for batch in batches]
+
+
+def main(gpu):
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpu
+    model = torch.nn.Linear(2, 2).cuda()
+    print(evaluate(model, [torch.ones(1, 2)]))
+
+
+if __name__ == "__main__":
+    main("0")
+"""
+
+
+def test_functions_of_a_program_that_says_so_in_its_main_ask_where_they_move(
+    cli: Cli, project: Path
+) -> None:
+    program = project / "main.py"
+    program.write_text(FUNCTIONS)
+    cli("fix", "--no-verify", ".")
+    text = program.read_text()
+    assert ".cuda()" not in text
+    assert text.index("def get_device()") < text.index("def evaluate")
+    said = text.partition('os.environ["CUDA_VISIBLE_DEVICES"] = gpu')
+    assert "get_device()" not in said[0].partition("def main")[2]
+    assert "get_device()" in said[2]

@@ -112,9 +112,10 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
 
 def place_of_function(context: Context, node: ast.AST) -> Place | None:
     """Where a function can stand that selects the device for `node`, in a program that says which
-    GPUs it sees below its `if __name__ == "__main__":` and nowhere else, or in what such a program
+    GPUs it sees in a function or below its `if __name__ == "__main__":`, or in what such a program
     imports: to ask at the top would be too early, and below that nobody who imports the file would
-    have it. So does the program itself, once it has said so."""
+    have it. What is asked where the move stands is asked no earlier than the move asks for CUDA.
+    So does the program itself, once it has said so."""
     place = _in_block(context, context.tree.body, context.tree, "")
     if place is None or place.needs_import:
         return None
@@ -130,11 +131,14 @@ def place_of_function(context: Context, node: ast.AST) -> Place | None:
     setting += _set_elsewhere(context)
     if not setting and not _set_by_importers(context):
         return None
-    if not all(_is_below_main(context, constant) for constant in setting):
-        return None
+    function = context.index.function(node)
     start = context.source.span(node)[0]
-    if not is_deferred and any(context.source.span(one)[0] > start for one in setting):
-        return None
+    for constant in setting:
+        is_said_later = context.source.span(constant)[0] > start
+        if context.index.function(constant) is None and not _is_below_main(context, constant):
+            return None
+        if context.index.function(constant) is function and is_said_later:
+            return None
     return None if _forks(context) or not comes_before(context, place, node) else place
 
 

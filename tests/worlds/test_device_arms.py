@@ -62,6 +62,30 @@ def test_what_a_table_calls_at_once_is_called_everywhere() -> None:
     assert found(f"import torch\n\n{text}") != []
 
 
+_PLACES = """
+import torch
+
+PLACES = {{"cuda": {cuda}, "{other}": torch.device("{other}")}}
+
+
+def run(net, device):
+    return net.to(PLACES{asked})
+"""
+
+
+@pytest.mark.parametrize("cuda", ['torch.device("cuda")', '"cuda:0"'])
+@pytest.mark.parametrize("asked", ['["cuda"]', '.get("cuda")', '.get("cuda", device)'])
+def test_an_arm_that_is_asked_for_by_its_name_is_that_on_a_mac_as_well(
+    cuda: str, asked: str
+) -> None:
+    assert _codes(_PLACES.format(cuda=cuda, other="mps", asked=asked)) == ["MPS101"]
+
+
+@pytest.mark.parametrize("asked", ["[device.type]", ".get(device.type)", '["mps"]', '.get("cpu")'])
+def test_an_arm_for_whoever_has_the_device_is_for_its_machine(asked: str) -> None:
+    assert found(_PLACES.format(cuda='torch.device("cuda")', other="mps", asked=asked)) == []
+
+
 _MEMORY = (
     "import torch\n\nMEMORY = {{'cuda': lambda: torch.cuda.max_memory_allocated(), {other}}}\n"
 )

@@ -28,6 +28,7 @@ from mpslint.semantics.worlds.import_statements import IMPORTERS
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.names import moved_along
+from mpslint.semantics.worlds.patched import stands_in, stands_in_for_method
 from mpslint.semantics.worlds.placing import on_any_gpu
 from mpslint.semantics.worlds.refusing_calls import is_left_to_subclasses, refused_in
 from mpslint.semantics.worlds.state import Env, Function
@@ -143,6 +144,9 @@ class Calls(DeferredCalls):
         self._note_classes_given(callee, (*args, *keywords.values()))
         if callee is None:
             assert isinstance(function, ast.Attribute)
+            patched = self.frame.patched
+            if patched and stands_in_for_method(patched, function.attr, owner.kind):
+                return UNK
             return self.method(
                 node, base if base is not None else UNK, function.attr, args, keywords
             )
@@ -187,6 +191,8 @@ class Calls(DeferredCalls):
     def call(self, node: ast.Call, callee: Atom, args: list[Value], keywords: Env) -> Value:
         kind = callee.kind
         if kind == NAME:
+            if self.frame.patched and stands_in(self.frame.patched, str(callee.v)):
+                return UNK
             return self.call_named(str(callee.v), node, args, keywords, callee)
         if kind == FUNCTION:
             return self.call_function(callee.v, node, args, keywords, bound=False)

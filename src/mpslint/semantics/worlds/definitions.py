@@ -286,18 +286,19 @@ def _maker(decorator: ast.expr) -> ast.expr:
 
 
 def _options_of(decorator: ast.expr) -> Iterator[str]:
-    """The names of what a decorator is told, be it in a table; but for what is told to be none."""
+    """The names of what a decorator is told, but for what is told to be off; of those in a table,
+    where the decorator is known to take its options so."""
     for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-        if not _is_none(keyword.value):
+        if not _is_off(keyword.value):
             yield keyword.arg or ""
-        if isinstance(keyword.value, ast.Dict):
+        if isinstance(keyword.value, ast.Dict) and keyword.arg in facts.TABLES_OF_OPTIONS:
             for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    if not _is_none(value):
+                    if not _is_off(value):
                         yield key.value
 
 
-def _is_none(value: ast.expr) -> bool:
+def _is_off(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and not value.value
 
 

@@ -145,6 +145,34 @@ def test_what_is_made_in_cudas_arm_is_not_missed_in_that_of_mps(other: str) -> N
     assert found(_ATTENTION.format(other=other, device="cpu"), "MPS101") != []
 
 
+_SAYS = """
+import torch
+
+
+def draw(kind, seed):
+    if kind == "mps":
+        {says}
+    if kind == "cuda":
+        return torch.rand(3, device="cuda")
+    return torch.rand(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("says", "is_told"),
+    [
+        ('print("using MPS")', True),
+        ("pass", True),
+        ('"""The same."""\n        print(kind)', True),
+        ('return torch.rand(3, device="mps")', False),
+        ('kind = "cpu"', False),
+        ('print("using MPS")\n        torch.mps.manual_seed(seed)', False),
+    ],
+)
+def test_an_arm_that_only_says_which_device_it_is_is_none(says: str, is_told: bool) -> None:
+    assert bool(found(_SAYS.format(says=says), "MPS101")) is is_told
+
+
 _ENUMERATION = """
 import enum
 

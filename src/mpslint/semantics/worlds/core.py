@@ -115,8 +115,10 @@ class Core:
     """Tests for what no port has: NCCL."""
     asking_mps: set[tuple[object, int]]
     """The functions and conditionals that ask for MPS: somebody has decided there."""
-    compared_with_mps: set[tuple[object, str]]
+    compared_with_mps: dict[tuple[object, str], list[ast.expr]]
     """What functions compare with MPS, as it is written: each device has an arm of its own."""
+    told_only: dict[ast.expr, bool]
+    """Whether all arms of a test only say something."""
     decided: set[ast.expr]
     """Tests beside which MPS was asked for and turned away."""
     mps_tests: set[ast.expr]

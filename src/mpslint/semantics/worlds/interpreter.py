@@ -98,7 +98,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self.chosen = set()
         self.build_tests = set()
         self.asking_mps = set()
-        self.compared_with_mps = set()
+        self.compared_with_mps, self.told_only = {}, {}
         self.seen = set()
         self.functions = {}
         self.classes = {}

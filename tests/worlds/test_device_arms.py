@@ -225,30 +225,58 @@ class GpuEngine:
 
 class Elsewhere:
     def run(self, model, x):
-        return model.to("{other}")(x.to("{other}"))
+        {elsewhere}
 
 
 def pick():
     {pick}
 """
+_THERE = 'return model.to("{0}")(x.to("{0}"))'
+_PICK = "return GpuEngine() if torch.cuda.is_available() else Elsewhere()"
+
+
+def _told_of_engines(cli: Cli, project: Path, pick: str, elsewhere: str) -> list[str]:
+    (project / ".git").mkdir(exist_ok=True)
+    (project / "engine.py").write_text(_ENGINES.format(pick=pick, elsewhere=elsewhere))
+    ran = cli("check", "--output-format", "json", "engine.py")
+    return [finding["code"] for finding in json.loads(ran.out)]
 
 
 @pytest.mark.parametrize(
     "pick",
     [
-        "return GpuEngine() if torch.cuda.is_available() else Elsewhere()",
+        _PICK,
         "if torch.cuda.is_available():\n        return GpuEngine()\n    else:\n"
         "        return Elsewhere()",
+        "return Elsewhere() if not torch.cuda.is_available() else GpuEngine()",
+        "if not torch.cuda.is_available():\n        return Elsewhere()\n    else:\n"
+        "        return GpuEngine()",
     ],
 )
 def test_an_object_that_moves_to_mps_is_a_macs_arm(cli: Cli, project: Path, pick: str) -> None:
-    (project / ".git").mkdir(exist_ok=True)
-    told = {}
-    for other in ("mps", "cpu"):
-        (project / "engine.py").write_text(_ENGINES.format(pick=pick, other=other))
-        ran = cli("check", "--output-format", "json", "engine.py")
-        told[other] = [finding["code"] for finding in json.loads(ran.out)]
+    told = {
+        other: _told_of_engines(cli, project, pick, _THERE.format(other))
+        for other in ("mps", "cpu")
+    }
     assert told == {"mps": [], "cpu": ["MPS103"]}
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "is_told"),
+    [
+        ('"""As on mps."""\n        return model(x)', True),
+        ('known = ("cpu", "mps")\n        return model(x), known', True),
+        ('print("mps")\n        return model(x)', True),
+        ('return model(x) if x.device.type != "mps" else model(x.cpu())', True),
+        ('self.device = "mps"\n        return model.to(self.device)(x.to(self.device))', False),
+        ("torch.mps.empty_cache()\n        return model(x)", False),
+        ('return model.to(torch.device("mps:0"))(x)', False),
+    ],
+)
+def test_a_class_that_only_speaks_of_mps_does_not_work_there(
+    cli: Cli, project: Path, elsewhere: str, is_told: bool
+) -> None:
+    assert ("MPS103" in _told_of_engines(cli, project, _PICK, elsewhere)) is is_told
 
 
 _ACCELERATORS = """

@@ -11,14 +11,13 @@ AUTO = "auto"
 """`_choose_auto_accelerator`: XLA, then MPS, then CUDA, then the CPU; `devices` counts for the one
 that is chosen."""
 ANYWHERE = frozenset(
-    """
-    accelerator logger callbacks fast_dev_run max_epochs min_epochs max_steps min_steps max_time
-    limit_train_batches limit_val_batches limit_test_batches limit_predict_batches overfit_batches
-    val_check_interval check_val_every_n_epoch num_sanity_val_steps log_every_n_steps
-    enable_checkpointing enable_progress_bar enable_model_summary accumulate_grad_batches
-    gradient_clip_val gradient_clip_algorithm deterministic benchmark inference_mode profiler
-    use_distributed_sampler detect_anomaly default_root_dir reload_dataloaders_every_n_epochs
-    """.split()
+    {"accelerator", "logger", "callbacks", "fast_dev_run", "max_epochs", "min_epochs", "max_steps"}
+    | {"min_steps", "max_time", "limit_train_batches", "limit_val_batches", "limit_test_batches"}
+    | {"limit_predict_batches", "overfit_batches", "val_check_interval", "check_val_every_n_epoch"}
+    | {"num_sanity_val_steps", "log_every_n_steps", "enable_checkpointing", "enable_progress_bar"}
+    | {"enable_model_summary", "accumulate_grad_batches", "gradient_clip_val", "deterministic"}
+    | {"gradient_clip_algorithm", "benchmark", "inference_mode", "use_distributed_sampler"}
+    | {"profiler", "detect_anomaly", "default_root_dir", "reload_dataloaders_every_n_epochs"}
 )
 """Arguments that mean the same on each machine."""
 OF_ONE_GPU = {

@@ -99,7 +99,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self.build_tests = set()
         self.asking_mps = set()
         self.compared_with_mps, self.told_only = {}, {}
-        self.written_choices = None
+        self.written_choices, self.read_names = None, {}
         self.seen = set()
         self.functions = {}
         self.classes = {}

@@ -87,7 +87,9 @@ def test_trials_of_cuda_in_a_file_are_looked_through_by_one_walk(
 
 
 def test_the_calls_of_objects_are_found_by_the_names_that_hold_them() -> None:
-    classes = "class C{0}:\n    def __call__(self, loss):\n        loss.backward()\n\nc{0} = C{0}()\n"
+    classes = (
+        "class C{0}:\n    def __call__(self, loss):\n        loss.backward()\n\nc{0} = C{0}()\n"
+    )
     text = "".join(classes.format(number) for number in range(3)) + "c1(loss)\nc1 = c2\nc2(c0(x))\n"
     source = SourceFile("steps.py", text.encode())
     context = Context(source, source.parse(), Settings())

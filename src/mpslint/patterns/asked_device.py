@@ -9,6 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.facts_known import backend_word
 from mpslint.semantics.valid_devices import torch_takes
 from mpslint.semantics.value_syntax import is_path, last_name
 from mpslint.semantics.values import Kind
@@ -67,8 +68,4 @@ def _is_cuda(context: Context, node: ast.expr) -> bool:
     """`"cuda"` and `torch.device("cuda")`, whichever GPU."""
     if isinstance(node, ast.Call) and context.resolve(node.func) == "torch.device" and node.args:
         node = node.args[0]
-    return (
-        isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and node.value.partition(":")[0] == "cuda"
-    )
+    return backend_word(node) == "cuda"

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
 from mpslint.facts.arrays import reads_arrays
+from mpslint.facts.mocks import MOCKS
 from mpslint.facts.priors import (
     call_worlds,
     falls_back,
@@ -81,8 +82,6 @@ _SKIPS = {
     "unittest.case.skipIf": True,
 }
 _ASKING_TYPES = frozenset({"isinstance", "issubclass", "super"})
-# Fact: unittest's stand-ins, which take any call and do nothing.
-_MOCKS = frozenset(f"unittest.mock.{name}" for name in ("Mock", "MagicMock", "AsyncMock"))
 _MOCK = "unittest.mock.made"
 _SKIP = frozenset({"pytest.mark.skip", "unittest.skip", "unittest.case.skip"})
 
@@ -337,7 +336,7 @@ class Calls(DeferredCalls):
             return self._skip(node, _SKIPS[name])
         if name in _SKIP and self.frame.function is not None:
             return Atom(SKIP, 0)  # by a decorator, on some machines
-        if name in _MOCKS:
+        if name in MOCKS:
             return Atom(NAME, _MOCK)
         if name in facts.LOOKERS:
             if name == "dict":

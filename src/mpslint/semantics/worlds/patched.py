@@ -1,8 +1,5 @@
 """What stands in for parts of torch while a test runs: `@mock.patch("torch.nn.Module.to")`. All
 else of torch is the real one there.
-
-Fact: docs.python.org/3/library/unittest.mock.html, `patch`: the target, `package.module.name`, is
-replaced for as long as the decorated function runs.
 """
 
 from __future__ import annotations
@@ -10,7 +7,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-PATCH = "unittest.mock.patch"
 _OF_OBJECTS = {"Module": "module", "Tensor": "tensor"}
 """Classes of torch's whose methods are called on objects, and the kinds of these."""
 

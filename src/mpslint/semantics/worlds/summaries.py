@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from mpslint.facts.mocks import PATCH
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
@@ -15,7 +16,7 @@ from mpslint.semantics.worlds.functions_given import note_functions_given
 from mpslint.semantics.worlds.joining import join, parted, port
 from mpslint.semantics.worlds.machines import ALL, CUDA, MAC
 from mpslint.semantics.worlds.parameters import Parameters
-from mpslint.semantics.worlds.patched import PATCH, target
+from mpslint.semantics.worlds.patched import target
 from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Env, Frame, Function, FunctionNode
 from mpslint.semantics.worlds.values import (

@@ -152,6 +152,9 @@ _CHOICE = 'return torch.device("cuda" if torch.cuda.is_available() else "cpu")'
         ("torch.cuda.empty_cache", "torch.cuda.synchronize()", True),
         ("torch.save", _CHOICE, True),
         ("torch.cuda.synchronize", "torch.nn.Linear(1, 1).cuda()", True),
+        ("torch.cuda.Stream", 'fetch(stand_in, torch.device("cuda:0"))', False),
+        ("torch.cuda.Stream", 'torch.ones(1, device=torch.device("cuda:0"))', True),
+        ("torch.save", 'fetch(stand_in, torch.device("cuda:0"))', True),
     ],
 )
 def test_only_what_is_patched_is_not_the_real_one(patched: str, does: str, is_told: bool) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+_CUDA = "torch.cuda"
 _OF_OBJECTS = {"Module": "module", "Tensor": "tensor"}
 """Classes of torch's whose methods are called on objects, and the kinds of these."""
 
@@ -16,6 +17,12 @@ def target(decorator: ast.Call) -> str | None:
     first = decorator.args[0] if decorator.args else None
     text = first.value if isinstance(first, ast.Constant) else None
     return text if isinstance(text, str) and text.startswith("torch.") else None
+
+
+def acts_cuda(patched: Iterable[str]) -> bool:
+    """Whether something stands in for CUDA: what is handed a CUDA device then may never come to a
+    GPU."""
+    return any(one == _CUDA or one.startswith(f"{_CUDA}.") for one in patched)
 
 
 def stands_in(patched: Iterable[str], name: str) -> bool:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mpslint.bits import bit_places
+
 _LARGE = 64
 _MOST_SMALL, _MOST_LARGE = 8192, 64
 """So many sets are kept by what they were given as: a module that is looked for is so for each file
@@ -54,10 +56,5 @@ class FileSets:
 
     def paths(self, files: int) -> list[str]:
         """The files of a set, in the order in which they were first heard of."""
-        known, found = self._paths, []
-        bits = bin(files)[:1:-1]
-        at = bits.find("1")
-        while at >= 0:
-            found.append(known[at])
-            at = bits.find("1", at + 1)
-        return found
+        known = self._paths
+        return [known[number] for number in bit_places(files)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from mpslint.far_imports import FarImports
@@ -48,6 +49,8 @@ class Importers:
         self._known: dict[str, _Known] = {}
         self._imported: dict[str, bool] = {}
         self._late: dict[str, str] = {}
+        self._nearby: dict[str, list[tuple[str, int]]] = {}
+        """Programs around a folder that say late which GPUs they see."""
 
     def is_imported(self, path: str) -> bool:
         """Whether other files of the project seem to import the one at the absolute `path`."""
@@ -59,7 +62,9 @@ class Importers:
 
     def sees_gpus_late(self, path: str) -> str:
         """The place in a program that imports the file at the absolute `path`, or that leads to
-        it, where it says which GPUs it sees, which is after that; empty: there is none."""
+        it, where it says which GPUs it sees, which is after that; empty: there is none. In a
+        project that is too large to be looked through, a program nearby may be one that does not
+        lead to the file."""
         known = self._of(path)
         if known is None:
             return self._set_nearby(path) if self._projects.has_head(path) else ""
@@ -76,19 +81,24 @@ class Importers:
 
     def _set_nearby(self, path: str) -> str:
         """The same of a file whose project is too large to be looked through: the place in a
-        program beside it, above it or in a folder beside its own, whether that leads to the file
-        or not."""
-        above = os.path.dirname(os.path.dirname(path))
-        looked = 0
-        for folder in (os.path.dirname(path), above, *_folders(above)):
-            for other in _modules_in(folder):
-                looked += 1
-                row = self._set_late(other, self._modules.text(other) or b"")
-                if row and other != path:
-                    return f"{spoken_path(other)}, line {row}"
-                if looked >= _MOST_NEARBY:
-                    return ""
+        program beside it, above it or in a folder beside its own."""
+        folder = os.path.dirname(path)
+        if folder not in self._nearby:
+            # The file itself may be one of two.
+            self._nearby[folder] = list(islice(self._setting_around(folder), 2))
+        for other, row in self._nearby[folder]:
+            if other != path:
+                return f"{spoken_path(other)}, line {row}"
         return ""
+
+    def _setting_around(self, folder: str) -> Iterator[tuple[str, int]]:
+        above = os.path.dirname(folder)
+        folders = dict.fromkeys((folder, above, *_folders(above)))
+        nearby = (other for one in folders for other in _modules_in(one))
+        for other in islice(nearby, _MOST_NEARBY):
+            row = self._set_late(other, self._modules.text(other) or b"")
+            if row:
+                yield other, row
 
     def _is_named_nearby(self, path: str) -> bool:
         folder, word = os.path.dirname(path), _name(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.bits import bit_places
 from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 Name = tuple[str, str, str]
 """A part of a project: its file, its class and its function; both are empty for the module."""
-_FEW = 16
 _Waiting = tuple[int, int]
 """The parts of which the class, and those of which the own name, is used."""
 
@@ -153,7 +153,7 @@ class _Around:
         run = 0
         while new := classes & named & self.parts & ~run:
             run |= new
-            for at in sorted(_numbers(new), key=lambda at: (rank[known.file_of[at].first], at)):
+            for at in sorted(bit_places(new), key=lambda at: (rank[known.file_of[at].first], at)):
                 yield at
                 uses = known.uses(at)
                 classes |= uses[0]
@@ -177,24 +177,8 @@ class _Around:
         uses = self._all.uses
         while new := classes & named & self.parts & ~run:
             run |= new
-            for at in _numbers(new):
+            for at in bit_places(new):
                 waiting = uses(at)
                 classes |= waiting[0]
                 named |= waiting[1]
         return run, classes, named
-
-
-def _numbers(bits: int) -> Iterator[int]:
-    """The places of the bits, the lowest first."""
-    if bits.bit_count() < _FEW:
-        while bits:
-            lowest = bits & -bits
-            bits ^= lowest
-            yield lowest.bit_length() - 1
-        return
-    # All of a number is gone through once, not for each of its bits.
-    digits = bin(bits)[:1:-1]
-    at = digits.find("1")
-    while at >= 0:
-        yield at
-        at = digits.find("1", at + 1)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.fixer import fix_source
+from mpslint.importers import Importers
 from mpslint.opening import open_source
 from mpslint.project import Project
 from mpslint.settings import Settings
@@ -103,3 +104,28 @@ def test_a_module_in_between_leads_a_program_to_the_module_as_well(
     program(project, "from net.loops import noise", "", "def main(gpu):", setting)
     assert Project(Settings()).sees_gpus_late(str(models)) == "scripts/train.py, line 6"
     assert "mask = torch.zeros(2).cuda()" in fixed(models)
+
+
+def test_the_programs_around_a_folder_are_looked_at_once_where_nobody_looks_through_all(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / ".git").mkdir(exist_ok=True)
+    for folder, count in (("many", 650), ("code/utils", 3), ("code/training", 2)):
+        (project / folder).mkdir(parents=True)
+        for number in range(count):
+            (project / folder / f"m{number}.py").write_text("import torch\n")
+    start = "import os\nimport m1\n\nif __name__ == '__main__':\n    os.environ[{0!r}] = '1'\n"
+    (project / "code/training/start.py").write_text(start.format("CUDA_VISIBLE_DEVICES"))
+    asked: list[str] = []
+    look = Importers._set_late
+
+    def counted(self: Importers, path: str, data: bytes) -> int:
+        asked.append(path)
+        return look(self, path, data)
+
+    monkeypatch.setattr(Importers, "_set_late", counted)
+    around = Project(Settings())
+    places = {around.sees_gpus_late(str(project / f"code/utils/m{n}.py")) for n in range(3)}
+    assert len(places) == 1
+    assert next(iter(places)).endswith("start.py, line 5")
+    assert len(asked) == len(set(asked)) == 6

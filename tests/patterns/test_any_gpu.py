@@ -22,7 +22,8 @@ def chooses(more: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "more", ["", ", max_epochs=3", ", devices=1", ', devices="auto", precision="32-true"']
+    "more",
+    ["", ", max_epochs=3", ", devices=1", ", devices=-1", ', devices="auto", precision="32-true"'],
 )
 def test_lightning_chooses(more: str) -> None:
     assert chooses(more)
@@ -32,6 +33,8 @@ def test_lightning_chooses(more: str) -> None:
     "more",
     [
         pytest.param(", devices=4", id="a Mac has one GPU"),
+        pytest.param(", devices=-2", id="no number of GPUs"),
+        pytest.param(", devices=[0, 1]", id="GPUs by their numbers"),
         pytest.param(', strategy="ddp"', id="MPS knows no process groups"),
         pytest.param(", precision=64", id="MPS has no float64"),
         pytest.param(", devices=count", id="a number that is not seen"),

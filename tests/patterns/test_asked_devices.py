@@ -47,30 +47,119 @@ def test_a_choice_between_two_values_does_the_same() -> None:
     assert 'torch.device("mps")' in text
 
 
-def test_who_asks_a_device_of_an_object_goes_there() -> None:
-    text = fix_source(
-        SourceFile(
-            "trainer.py",
-            b"import torch\n\n\nclass Trainer:\n    def __init__(self, cfg):\n"
-            b"        self.cfg = cfg\n\n    def hidden(self, n):\n        h = torch.zeros(1, n)\n"
-            b'        if self.cfg.device == "cuda":\n            h = h.cuda()\n        return h\n',
-        ),
-        Settings(),
-    ).text
+OF_AN_OBJECT = """\
+import torch
+
+
+class Trainer:
+    def __init__(self, cfg):
+        self.cfg = cfg
+
+    def hidden(self, n):
+        h = torch.zeros(1, n)
+        if self.cfg.device == "cuda":
+            h = h.cuda()
+        return h
+
+    def start(self, model):
+        MORE
+"""
+SELECTED = """\
+import torch
+
+
+class Trainer:
+    def __init__(self, model, device=None):
+        SET
+        self.model = model
+
+    def step(self, x):
+        if "cuda" in self.device:
+            x = x.cuda()
+        return self.model(x)
+"""
+
+
+def changed(program: str, *, unsafe: bool = False) -> str:
+    return fix_source(SourceFile("step.py", program.encode()), Settings(), unsafe=unsafe).text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "self.model = model.to(self.cfg.device)",
+        "self.device = torch.device(self.cfg.device)",
+        "with self.lock:\n            self.model = model.to(device=self.cfg.device)",
+    ],
+)
+def test_who_asks_a_device_of_an_object_that_places_things_goes_there(more: str) -> None:
+    text = changed(OF_AN_OBJECT.replace("MORE", more))
     assert "        h = h.to(self.cfg.device)\n        return h\n" in text
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        "return model",
+        'if self.cfg.device != "auto":\n            model.to(self.cfg.device)',
+        "return model.send(self.cfg.device)",
+    ],
+)
+def test_where_nothing_says_that_a_device_is_one_of_torch_the_user_decides(more: str) -> None:
+    program = OF_AN_OBJECT.replace("MORE", more)
+    assert changed(program) == program
+    assert "h = h.to(self.cfg.device)" in changed(program, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    "sets", ['self.device = "cuda" if torch.cuda.is_available() else "cpu"', 'self.device = "cuda"']
+)
+def test_a_device_of_which_all_texts_are_written_is_one_of_torch(sets: str) -> None:
+    assert "        x = x.to(self.device)\n" in changed(SELECTED.replace("SET", sets))
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        'self.device = "auto"',
+        'self.device = ["cuda", "cpu"]',
+        'self.device = "cuda" if torch.cuda.is_available() else "numpy"',
+    ],
+)
+def test_what_is_written_and_is_none_of_torch_is_nowhere_to_go(sets: str) -> None:
+    text = changed(SELECTED.replace("SET", sets), unsafe=True)
+    assert ".to(self.device)" not in text
+
+
+@pytest.mark.parametrize(
+    ("options", "goes"),
+    [
+        ('default="cuda"', True),
+        ('choices=["cpu", "cuda"], required=True', True),
+        ('default="auto"', False),
+        ('choices=["auto", "cuda"], default="cuda"', False),
+        ('nargs="+", default=["cuda"]', False),
+    ],
+)
+def test_an_option_that_may_be_no_device_is_nowhere_to_go(options: str, goes: bool) -> None:
+    text = changed(
+        "import argparse\nimport torch\n\nparser = argparse.ArgumentParser()\n"
+        f'parser.add_argument("--device", {options})\n'
+        "args = parser.parse_args()\nx = torch.ones(3)\n"
+        'if args.device == "cuda":\n    x = x.cuda()\nprint(x)\n',
+        unsafe=True,
+    )
+    assert ("x = x.to(args.device)" in text) is goes
+
+
 def test_a_device_that_may_be_text_is_not_asked_for_its_type() -> None:
-    text = fix_source(
-        SourceFile(
-            "step.py",
-            b"import torch\n\n\ndef step(model, train_loader, args):\n"
-            b"    for batch, target in train_loader:\n"
-            b'        if args.device == "cuda":\n'
-            b"            batch = batch.cuda(non_blocking=True)\n        model(batch)\n",
-        ),
-        Settings(),
-    ).text
+    text = changed(
+        "import torch\n\n\ndef step(model, train_loader, args):\n"
+        "    model.to(args.device)\n"
+        "    for batch, target in train_loader:\n"
+        '        if args.device == "cuda":\n'
+        "            batch = batch.cuda(non_blocking=True)\n        model(batch)\n"
+    )
     assert "batch.to(args.device, non_blocking=torch.cuda.is_available())" in text
 
 

@@ -128,3 +128,27 @@ def test_timeit_of_what_only_queues_is_told() -> None:
     assert is_told("print(timeit.timeit(lambda: x @ x.T, number=100))\n")
     assert not is_told("print(timeit.timeit(lambda: (x @ x.T).cpu(), number=100))\n")
     assert not is_told("print(timeit.timeit(lambda: sorted([1]), number=100))\n")
+
+
+@pytest.mark.parametrize("parameters", ["f", "f, /"])
+def test_a_decorator_that_calls_what_it_is_given_measures_it(parameters: str) -> None:
+    decorated = MEASURE.replace("f, *a", parameters).replace("*a", "x")
+    work = "@measure\ndef step(x):\n    return net(x)\n"
+    assert is_told(decorated.format(wait="pass") + work)
+    assert not is_told(decorated.format(wait=WAIT) + work)
+    assert not is_told(decorated.format(wait="pass") + work.replace("net(x)", "net(x).cpu()"))
+
+
+@pytest.mark.parametrize("parameters", ["*, f=sorted", "n, f=sorted"])
+def test_a_decorator_that_calls_something_else_than_what_it_is_given_is_not_known(
+    parameters: str,
+) -> None:
+    decorated = MEASURE.replace("f, *a", parameters).replace("*a", "x")
+    work = "@measure\ndef step(x):\n    return net(x)\n"
+    assert not is_told(decorated.format(wait="pass") + work)
+
+
+def test_a_measuring_function_that_only_an_annotation_names_measures_nothing_there() -> None:
+    alone = MEASURE.replace("f, *a", "f").replace("*a", "x").format(wait="pass")
+    assert not is_told(alone + "def step(x) -> measure:\n    return net(x)\n")
+    assert is_told(alone + "print(measure(net))\n")

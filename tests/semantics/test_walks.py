@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import mpslint
+from mpslint.linter import lint
+from mpslint.semantics.context import Context
 from mpslint.semantics.index import statements, walk
 from mpslint.semantics.node_kinds import of_kinds
+from mpslint.semantics.step_calls import called_by_name
+from mpslint.semantics.worlds import probes
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
 
 _NOWHERE = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 _STATEMENTS = (ast.Module, ast.stmt, ast.ExceptHandler, ast.match_case)
@@ -60,3 +67,34 @@ def test_the_nodes_of_some_kinds_are_those_of_a_walk_in_its_order() -> None:
     kinds = {ast.Module, ast.ClassDef, ast.ImportFrom, ast.Call, ast.Compare, ast.Name}
     for tree in trees():
         assert of_kinds(tree, kinds) == [one for one in ast.walk(tree) if type(one) in kinds]
+
+
+def test_trials_of_cuda_in_a_file_are_looked_through_by_one_walk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    walked: list[ast.AST] = []
+
+    def counted(top: ast.AST) -> Iterator[ast.AST]:
+        walked.append(top)
+        return walk(top)
+
+    monkeypatch.setattr(probes, "walk", counted)
+    trial = "try:\n    x{0} = torch.cuda.current_device()\nexcept Exception:\n    y{0} = 1\n"
+    text = "import torch\n\n" + "".join(trial.format(number) for number in range(9))
+    list(lint(SourceFile("trials.py", text.encode()), Settings()))
+    assert walked
+    assert len(walked) == len(set(walked))
+
+
+def test_the_calls_of_objects_are_found_by_the_names_that_hold_them() -> None:
+    classes = (
+        "class C{0}:\n    def __call__(self, loss):\n        loss.backward()\n\nc{0} = C{0}()\n"
+    )
+    text = "".join(classes.format(number) for number in range(3)) + "c1(loss)\nc1 = c2\nc2(c0(x))\n"
+    source = SourceFile("steps.py", text.encode())
+    context = Context(source, source.parse(), Settings())
+    called = [
+        [ast.unparse(call) for call in called_by_name(context, one)]
+        for one in context.index.of(ast.FunctionDef)
+    ]
+    assert called == [["c0(x)"], ["c1(loss)"], ["c2(c0(x))"]]

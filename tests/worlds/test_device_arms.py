@@ -62,6 +62,30 @@ def test_what_a_table_calls_at_once_is_called_everywhere() -> None:
     assert found(f"import torch\n\n{text}") != []
 
 
+_PLACES = """
+import torch
+
+PLACES = {{"cuda": {cuda}, "{other}": torch.device("{other}")}}
+
+
+def run(net, device):
+    return net.to(PLACES{asked})
+"""
+
+
+@pytest.mark.parametrize("cuda", ['torch.device("cuda")', '"cuda:0"'])
+@pytest.mark.parametrize("asked", ['["cuda"]', '.get("cuda")', '.get("cuda", device)'])
+def test_an_arm_that_is_asked_for_by_its_name_is_that_on_a_mac_as_well(
+    cuda: str, asked: str
+) -> None:
+    assert _codes(_PLACES.format(cuda=cuda, other="mps", asked=asked)) == ["MPS101"]
+
+
+@pytest.mark.parametrize("asked", ["[device.type]", ".get(device.type)", '["mps"]', '.get("cpu")'])
+def test_an_arm_for_whoever_has_the_device_is_for_its_machine(asked: str) -> None:
+    assert found(_PLACES.format(cuda='torch.device("cuda")', other="mps", asked=asked)) == []
+
+
 _MEMORY = (
     "import torch\n\nMEMORY = {{'cuda': lambda: torch.cuda.max_memory_allocated(), {other}}}\n"
 )
@@ -121,6 +145,34 @@ def test_what_is_made_in_cudas_arm_is_not_missed_in_that_of_mps(other: str) -> N
     assert found(_ATTENTION.format(other=other, device="cpu"), "MPS101") != []
 
 
+_SAYS = """
+import torch
+
+
+def draw(kind, seed):
+    if kind == "mps":
+        {says}
+    if kind == "cuda":
+        return torch.rand(3, device="cuda")
+    return torch.rand(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("says", "is_told"),
+    [
+        ('print("using MPS")', True),
+        ("pass", True),
+        ('"""The same."""\n        print(kind)', True),
+        ('return torch.rand(3, device="mps")', False),
+        ('kind = "cpu"', False),
+        ('print("using MPS")\n        torch.mps.manual_seed(seed)', False),
+    ],
+)
+def test_an_arm_that_only_says_which_device_it_is_is_none(says: str, is_told: bool) -> None:
+    assert bool(found(_SAYS.format(says=says), "MPS101")) is is_told
+
+
 _ENUMERATION = """
 import enum
 
@@ -173,30 +225,58 @@ class GpuEngine:
 
 class Elsewhere:
     def run(self, model, x):
-        return model.to("{other}")(x.to("{other}"))
+        {elsewhere}
 
 
 def pick():
     {pick}
 """
+_THERE = 'return model.to("{0}")(x.to("{0}"))'
+_PICK = "return GpuEngine() if torch.cuda.is_available() else Elsewhere()"
+
+
+def _told_of_engines(cli: Cli, project: Path, pick: str, elsewhere: str) -> list[str]:
+    (project / ".git").mkdir(exist_ok=True)
+    (project / "engine.py").write_text(_ENGINES.format(pick=pick, elsewhere=elsewhere))
+    ran = cli("check", "--output-format", "json", "engine.py")
+    return [finding["code"] for finding in json.loads(ran.out)]
 
 
 @pytest.mark.parametrize(
     "pick",
     [
-        "return GpuEngine() if torch.cuda.is_available() else Elsewhere()",
+        _PICK,
         "if torch.cuda.is_available():\n        return GpuEngine()\n    else:\n"
         "        return Elsewhere()",
+        "return Elsewhere() if not torch.cuda.is_available() else GpuEngine()",
+        "if not torch.cuda.is_available():\n        return Elsewhere()\n    else:\n"
+        "        return GpuEngine()",
     ],
 )
 def test_an_object_that_moves_to_mps_is_a_macs_arm(cli: Cli, project: Path, pick: str) -> None:
-    (project / ".git").mkdir(exist_ok=True)
-    told = {}
-    for other in ("mps", "cpu"):
-        (project / "engine.py").write_text(_ENGINES.format(pick=pick, other=other))
-        ran = cli("check", "--output-format", "json", "engine.py")
-        told[other] = [finding["code"] for finding in json.loads(ran.out)]
+    told = {
+        other: _told_of_engines(cli, project, pick, _THERE.format(other))
+        for other in ("mps", "cpu")
+    }
     assert told == {"mps": [], "cpu": ["MPS103"]}
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "is_told"),
+    [
+        ('"""As on mps."""\n        return model(x)', True),
+        ('known = ("cpu", "mps")\n        return model(x), known', True),
+        ('print("mps")\n        return model(x)', True),
+        ('return model(x) if x.device.type != "mps" else model(x.cpu())', True),
+        ('self.device = "mps"\n        return model.to(self.device)(x.to(self.device))', False),
+        ("torch.mps.empty_cache()\n        return model(x)", False),
+        ('return model.to(torch.device("mps:0"))(x)', False),
+    ],
+)
+def test_a_class_that_only_speaks_of_mps_does_not_work_there(
+    cli: Cli, project: Path, elsewhere: str, is_told: bool
+) -> None:
+    assert ("MPS103" in _told_of_engines(cli, project, _PICK, elsewhere)) is is_told
 
 
 _ACCELERATORS = """

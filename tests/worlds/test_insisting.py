@@ -18,6 +18,8 @@ _INSISTING = [
     "if torch.version.cuda is None: sys.exit('a build with CUDA is needed')",
     "if not torch.cuda.is_available(): raise RuntimeError('needs an NVIDIA GPU')",
     "if not torch.cuda.is_available(): print('No Nvidia GPU.'); sys.exit(1)",
+    "if not torch.cuda.is_available(): raise RuntimeError('runs on NVIDIA Ampere GPUs alone')",
+    "if not torch.cuda.is_available(): raise RuntimeError('only for Nvidia graphics cards')",
     "assert torch.cuda.is_available(), f'{sys.argv[0]} needs an NVIDIA GPU'",
 ]
 _OPEN = [
@@ -25,6 +27,11 @@ _OPEN = [
     "if shutil.which('nvidia-smi') is None: print('no driver')",
     "if not torch.cuda.is_available(): raise RuntimeError('needs a GPU')",
     "if not torch.cuda.is_available(): print('No NVIDIA GPU.')",
+    "if not torch.cuda.is_available(): sys.exit('No GPU found, see nvidia-smi')",
+    "if not torch.cuda.is_available(): sys.exit('No GPU; https://developer.nvidia.com/cuda-gpus')",
+    "if not torch.cuda.is_available(): sys.exit('Run nvidia-smi: is there a GPU?')",
+    "if not torch.cuda.is_available(): sys.exit('No GPU: is the NVIDIA driver installed?')",
+    "assert torch.cuda.is_available(), 'No device (docker: nvidia/cuda, --runtime=nvidia GPU)'",
     "assert torch.cuda.is_available(), 'needs a GPU'",
     "if '--gpu' in sys.argv and not torch.cuda.is_available(): sys.exit('no NVIDIA GPU')",
 ]

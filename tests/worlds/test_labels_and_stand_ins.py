@@ -117,9 +117,48 @@ def test_moves(to):
 """
 
 
-@pytest.mark.parametrize(("patched", "is_told"), [("torch.nn.Module.to", False), ("os.stat", True)])
+@pytest.mark.parametrize(
+    ("patched", "is_told"),
+    [
+        ("torch.nn.Module.to", False),
+        ("torch.nn.modules.module.Module.to", False),
+        ("torch.Tensor.to", True),
+        ("torch.save", True),
+        ("os.stat", True),
+    ],
+)
 def test_what_stands_in_for_torch_moves_nothing(patched: str, is_told: bool) -> None:
     assert bool(found(_PATCHED.format(patched=patched), "MPS101")) is is_told
+
+
+_PATCHED_WAIT = """
+from unittest import mock
+
+import torch
+
+
+@mock.patch("{patched}")
+def waits(stand_in):
+    {does}
+"""
+_CHOICE = 'return torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+
+
+@pytest.mark.parametrize(
+    ("patched", "does", "is_told"),
+    [
+        ("torch.cuda.synchronize", "torch.cuda.synchronize()", False),
+        ("torch.cuda", "torch.cuda.synchronize()", False),
+        ("torch.cuda.empty_cache", "torch.cuda.synchronize()", True),
+        ("torch.save", _CHOICE, True),
+        ("torch.cuda.synchronize", "torch.nn.Linear(1, 1).cuda()", True),
+        ("torch.cuda.Stream", 'fetch(stand_in, torch.device("cuda:0"))', False),
+        ("torch.cuda.Stream", 'torch.ones(1, device=torch.device("cuda:0"))', True),
+        ("torch.save", 'fetch(stand_in, torch.device("cuda:0"))', True),
+    ],
+)
+def test_only_what_is_patched_is_not_the_real_one(patched: str, does: str, is_told: bool) -> None:
+    assert bool(found(_PATCHED_WAIT.format(patched=patched, does=does))) is is_told
 
 
 _FAKED = """

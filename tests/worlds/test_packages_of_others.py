@@ -59,6 +59,8 @@ _WORKER = "{imports}\nimport torch\n\n{mark}\ndef infer(x):\n    return torch.te
         ("import ray", "@ray.remote(num_cpus=1)", True),
         ("from ray import serve", '@serve.deployment(ray_actor_options={"num_gpus": 1})', False),
         ("from ray import serve", '@serve.deployment(ray_actor_options={"num_cpus": 1})', True),
+        ("from conf import configured", '@configured(defaults={"cuda": True, "mps": True})', True),
+        ("from conf import configured", '@configured(defaults={"num_gpus": 8})', True),
     ],
 )
 def test_what_is_scheduled_on_counted_gpus_alone_is_for_cuda(

@@ -445,6 +445,10 @@ HARMLESS_KEYWORDS = _words(
 OPTIONS = frozenset({"absl.flags.FLAGS", "tensorflow.app.flags.FLAGS"})
 """Objects whose attributes are the options of a program, as the user gives them."""
 
+# Fact: Ray Serve, `serve.deployment`: what `ray.remote` is told of each replica.
+TABLES_OF_OPTIONS = frozenset({"ray_actor_options"})
+"""Keywords of decorators that are given more of their options."""
+
 DECLARING = _words("field Field ib attrib Option Argument option argument add_option")
 """Last names of functions by which a field or an option is declared, with its `default`."""
 CALLBACKS = _words(

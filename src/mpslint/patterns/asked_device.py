@@ -8,7 +8,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.facts.priors import names_device
+from mpslint.records import NamedTuple
+from mpslint.semantics.facts_known import backend_word
+from mpslint.semantics.valid_devices import torch_takes
 from mpslint.semantics.value_syntax import is_path, last_name
 from mpslint.semantics.values import Kind
 
@@ -18,20 +20,32 @@ if TYPE_CHECKING:
 _ASKED_OF_TEXT = ("startswith", "__contains__")
 
 
-def asked_device(context: Context, test: ast.expr) -> ast.expr | None:
-    """The device that a test asks, which may be written once more; None: it asks something else."""
+class AskedDevice(NamedTuple):
+    """The device that a test asks."""
+
+    node: ast.Name | ast.Attribute
+    """It may be written once more."""
+    is_sure: bool
+    """torch takes it for one: it is not `"auto"`, nor a list of devices."""
+
+
+def asked_device(context: Context, test: ast.expr) -> AskedDevice | None:
+    """The device that a test asks; None: it asks something else."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
     asked = _asked(context, test)
     if isinstance(asked, ast.Call) and len(asked.args) == 1 and last_name(asked.func) == "str":
         asked = asked.args[0]
-    if isinstance(asked, ast.Attribute) and asked.attr == "type":
+    has_type = isinstance(asked, ast.Attribute) and asked.attr == "type"
+    if has_type:
+        assert isinstance(asked, ast.Attribute)
         asked = asked.value
-    if asked is None or not is_path(asked):
+    if not isinstance(asked, ast.Name | ast.Attribute) or not is_path(asked):
         return None
-    if context.values.of(asked).kind in (Kind.DEVICE, Kind.DEVICE_STRING):
-        return asked
-    return asked if names_device(last_name(asked)) else None
+    if context.values.of(asked).kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
+        return None
+    takes = True if has_type else torch_takes(context, asked)
+    return AskedDevice(asked, takes is True) if takes is not False else None
 
 
 def _asked(context: Context, test: ast.expr) -> ast.expr | None:
@@ -54,8 +68,4 @@ def _is_cuda(context: Context, node: ast.expr) -> bool:
     """`"cuda"` and `torch.device("cuda")`, whichever GPU."""
     if isinstance(node, ast.Call) and context.resolve(node.func) == "torch.device" and node.args:
         node = node.args[0]
-    return (
-        isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and node.value.partition(":")[0] == "cuda"
-    )
+    return backend_word(node) == "cuda"

@@ -17,6 +17,7 @@ from mpslint.patterns.gate_idiom import Gate, is_idiom, keep_arm, stands_in
 from mpslint.patterns.selection import Reference
 from mpslint.patterns.statements import can_dedent, dedent_body
 from mpslint.patterns.text import holds_comment, replace_span
+from mpslint.records import NamedTuple
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.legacy_types import CUDA_TYPES
@@ -157,17 +158,26 @@ def _shares_function(context: Context, gate: Gate) -> bool:
     )
 
 
-def _place(context: Context, test: ast.expr) -> tuple[str, Reference] | None:
-    """What a test asks whether it is on CUDA, or is CUDA, and the device of that."""
+class _Place(NamedTuple):
+    """What a test asks whether it is on CUDA, or is CUDA."""
+
+    spoken: str
+    device: Reference
+    level: Applicability
+
+
+def _place(context: Context, test: ast.expr) -> _Place | None:
     operand = operand_of(context, test)
     if operand is not None:
         text = context.source.segment(operand)
-        return f"the device of {text}", Reference(f"{text}.device", False, ())
-    device = asked_device(context, test)
-    if device is None:
+        device = Reference(f"{text}.device", False, ())
+        return _Place(f"the device of {text}", device, Applicability.SAFE)
+    asked = asked_device(context, test)
+    if asked is None:
         return None
-    text = context.source.segment(device)
-    return text, Reference(text, not surely_device(context, device), ())
+    text = context.source.segment(asked.node)
+    device = Reference(text, not surely_device(context, asked.node), ())
+    return _Place(text, device, Applicability.SAFE if asked.is_sure else Applicability.UNSAFE)
 
 
 def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
@@ -213,12 +223,11 @@ def _of_cuda_type(context: Context, test: ast.Call) -> ast.Name | None:
 def _follow(context: Context, gate: Gate, laid_out: bool) -> Fix | None:
     place = _place(context, gate.node.test)
     assert place is not None
-    spoken, device = place
-    if "\n" in spoken:
+    if "\n" in place.spoken:
         return None
     inner: list[Edit] = []
     for call in gate.moves:
-        edits = rewrite_call(context, call, device)
+        edits = rewrite_call(context, call, place.device)
         if edits is None:
             return None
         inner += edits
@@ -232,4 +241,4 @@ def _follow(context: Context, gate: Gate, laid_out: bool) -> Fix | None:
         found = inner if can_dedent(context, node, other_arm=gate.inverted) else None
     if found is None:
         return None
-    return Fix(f"Move to {spoken}", tuple(found), Applicability.SAFE, follows=True)
+    return Fix(f"Move to {place.spoken}", tuple(found), place.level, follows=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.config_keys import Key, places_by
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.value_syntax import last_name, maker
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -97,7 +97,7 @@ def _class_of(context: Context, called: ast.expr) -> tuple[Context, ast.ClassDef
 def _fields(cls: ast.ClassDef) -> Iterator[tuple[str, str]]:
     """What an object takes, in order, and the attributes that keep it; nothing for what does more
     than to keep."""
-    if any(last_name(_maker(decorator)) == _RECORD for decorator in cls.decorator_list):
+    if any(last_name(maker(decorator)) == _RECORD for decorator in cls.decorator_list):
         for item in cls.body:
             if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
                 yield item.target.id, item.target.id
@@ -131,7 +131,3 @@ def _kept_by(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
                 and isinstance(given, ast.Name)
             ):
                 yield given.id, one.attr
-
-
-def _maker(decorator: ast.expr) -> ast.expr:
-    return decorator.func if isinstance(decorator, ast.Call) else decorator

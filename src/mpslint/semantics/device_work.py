@@ -274,8 +274,7 @@ class DeviceWork:
 
     def _blocks_around(self, node: ast.Yield) -> Iterator[Event]:
         """What a function that manages a context is around, where any of that ends with work."""
-        function = self._handed.around(node)
-        for block in self._handed.blocks(function) if function is not None else ():
+        for block in self._handed.blocks(node):
             if self._ends_with_work(block):
                 yield Event(Effect.WORK, block[-1])
                 return

@@ -26,7 +26,7 @@ _KNOWN = "handed-tensors"
 _PARTS = ("items", "values")
 
 
-class Handed(NamedTuple):
+class HandedTensors(NamedTuple):
     tensors: frozenset[str] = frozenset()
     """Parameters that are tensors of a device."""
     tables: frozenset[str] = frozenset()
@@ -80,24 +80,24 @@ def _is_handed(context: Context, function: FunctionNode, node: ast.Name, binding
     )
 
 
-def _handed(context: Context, function: FunctionNode) -> Handed:
-    known: dict[FunctionNode, Handed]
+def _handed(context: Context, function: FunctionNode) -> HandedTensors:
+    known: dict[FunctionNode, HandedTensors]
     known = context.memo.setdefault(_KNOWN, {})  # type: ignore[assignment]
     if function not in known:
-        known[function] = Handed()  # It may call itself.
+        known[function] = HandedTensors()  # It may call itself.
         own = _by_own_calls(context, function)
         given = parameters_given(context, function)
-        known[function] = Handed(own.tensors | given, own.tables)
+        known[function] = HandedTensors(own.tensors | given, own.tables)
     return known[function]
 
 
-def _by_own_calls(context: Context, function: FunctionNode) -> Handed:
+def _by_own_calls(context: Context, function: FunctionNode) -> HandedTensors:
     """The parameters for which every call in this file, of those that can be of no other function,
     gives a tensor of a device, or what holds one."""
-    found: Handed | None = None
+    found: HandedTensors | None = None
     for call in called_by_name(context, function):
         if any(isinstance(item, ast.Starred) for item in call.args):
-            return Handed()
+            return HandedTensors()
         single, gathered = _given(call, function)
         tensors = {name for name, item in single.items() if _lies_there(context, item)}
         tables = {name for name, item in single.items() if holds_tensors(context, item)}
@@ -109,8 +109,8 @@ def _by_own_calls(context: Context, function: FunctionNode) -> Handed:
         if found is not None:
             tensors &= found.tensors
             tables &= found.tables
-        found = Handed(frozenset(tensors), frozenset(tables))
-    return found or Handed()
+        found = HandedTensors(frozenset(tensors), frozenset(tables))
+    return found or HandedTensors()
 
 
 def _given(

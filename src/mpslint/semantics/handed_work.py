@@ -31,7 +31,7 @@ class HandedWork:
         found: list[ast.AST] = []
         for use in self._uses(function):
             parent = self._index.parents[use]
-            if isinstance(parent, FUNCTIONS) and name == names[0] and len(names) == 1:
+            if isinstance(parent, FUNCTIONS) and use in parent.decorator_list and names == [name]:
                 found.append(parent)
                 continue
             if not isinstance(parent, ast.Call) or parent.func is not use:
@@ -43,13 +43,12 @@ class HandedWork:
             found.append(given[name])
         return found
 
-    def around(self, node: ast.AST) -> FunctionNode | None:
-        return self._index.function(node)
-
-    def blocks(self, function: FunctionNode) -> Iterator[list[ast.stmt]]:
-        """The bodies of `with timed():`, where `function` is what `timed` names and hands over to
-        them by `yield`."""
-        if not any(self._names.resolve(item) in _MANAGERS for item in function.decorator_list):
+    def blocks(self, node: ast.Yield) -> Iterator[list[ast.stmt]]:
+        """The bodies of `with timed():`, where the function that `timed` names hands over to them
+        by this `yield`."""
+        function = self._index.function(node)
+        decorators = function.decorator_list if function is not None else ()
+        if function is None or not any(self._names.resolve(x) in _MANAGERS for x in decorators):
             return
         for use in self._uses(function):
             yield from self._body_under(self._index.parents[use], use)

@@ -168,8 +168,12 @@ def _calls_of_object(
     context: Context, klass: ast.ClassDef, function: FunctionNode
 ) -> Iterator[ast.Call]:
     """`show(loss)`, where `show = Show()`."""
-    for call in context.index.of(ast.Call):
-        if isinstance(call.func, ast.Name) and not context.index.within(call, function):
+    index = context.index
+    made = (index.parents[call] for call in index.calls.get(klass.name, ()))
+    targets = (target for one in made if isinstance(one, ast.Assign) for target in one.targets)
+    names = dict.fromkeys(target.id for target in targets if isinstance(target, ast.Name))
+    for call in (call for name in names for call in index.calls.get(name, ())):
+        if isinstance(call.func, ast.Name) and not index.within(call, function):
             if _is_made_of(context, call.func, klass):
                 yield call
 

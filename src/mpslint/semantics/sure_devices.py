@@ -175,12 +175,12 @@ def _is_read_as_device(context: Context, binding: Binding) -> bool:
     return any(
         isinstance(one, ast.Attribute)
         and one.attr == "type"
-        and _always_runs(context, one, function)
+        and always_runs(context, one, function)
         for one in around
     )
 
 
-def _always_runs(context: Context, node: ast.AST, function: ast.AST) -> bool:
+def always_runs(context: Context, node: ast.AST, function: ast.AST) -> bool:
     """Whether nothing of the function decides whether a node runs, but for a loop around it."""
     child = node
     for parent in context.index.ancestors(node):

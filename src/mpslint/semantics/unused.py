@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import matches
 from mpslint.opening import is_notebook, unread
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.saying import SAYING
 from mpslint.semantics.value_syntax import is_main_test, last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_SAYING = ("print", "pprint", "debug", "info", "warning", "warn", "error", "log", "display")
 _TEXTS = (ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.Attribute, ast.Tuple, ast.keyword)
-_SPELLING = (*_SAYING, "str", "repr", "format")
+_SPELLING = (*SAYING, "str", "repr", "format")
 
 
 def never_runs(context: Context, node: ast.AST) -> bool:
@@ -62,7 +62,7 @@ def _is_said(context: Context, use: ast.expr) -> bool:
     child: ast.AST = use
     for parent in context.index.ancestors(use):
         if isinstance(parent, ast.Expr):
-            return child is use or (isinstance(child, ast.Call) and _called(child) in _SAYING)
+            return child is use or (isinstance(child, ast.Call) and _called(child) in SAYING)
         if isinstance(parent, ast.Call):
             formats = child is parent.func and _called(parent) == "format"
             if not formats and (child is parent.func or _called(parent) not in _SPELLING):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 
 def last_name(node: ast.AST) -> str | None:
@@ -14,6 +15,21 @@ def last_name(node: ast.AST) -> str | None:
 
 def keyword(node: ast.Call, name: str) -> ast.expr | None:
     return next((k.value for k in node.keywords if k.arg == name), None)
+
+
+def maker(decorator: ast.expr) -> ast.expr:
+    """What is called to make a decorator, or the decorator itself."""
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+def only_raise(body: Sequence[ast.stmt]) -> ast.Raise | None:
+    """The `raise` which, but for texts, is all that a function does."""
+    done = [
+        item
+        for item in body
+        if not (isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant))
+    ]
+    return done[0] if len(done) == 1 and isinstance(done[0], ast.Raise) else None
 
 
 def is_dtype(node: ast.expr) -> bool:

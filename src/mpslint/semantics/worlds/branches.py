@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import names_request
+from mpslint.semantics.saying import only_says
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.comparing import equal
 from mpslint.semantics.worlds.events import Kind
@@ -55,6 +56,8 @@ class Branches(Expressions):
         yes, no, tests = self.cond(node.test)
         if tests:
             yes, no = self._for_tests(node, yes, no)
+            says = all(map(only_says, node.body))
+            self.told_only.update((test, says and self.told_only.get(test, True)) for test in tests)
         refined = self.refined(node.test, no) if tests else []
         self.fork(node, yes, no, tests, refined)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
 from mpslint.facts.arrays import reads_arrays
+from mpslint.facts.mocks import MOCKS
 from mpslint.facts.priors import (
     call_worlds,
     falls_back,
@@ -28,6 +29,7 @@ from mpslint.semantics.worlds.import_statements import IMPORTERS
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.names import moved_along
+from mpslint.semantics.worlds.patched import stands_in, stands_in_for_method
 from mpslint.semantics.worlds.placing import on_any_gpu
 from mpslint.semantics.worlds.refusing_calls import is_left_to_subclasses, refused_in
 from mpslint.semantics.worlds.state import Env, Function
@@ -80,8 +82,6 @@ _SKIPS = {
     "unittest.case.skipIf": True,
 }
 _ASKING_TYPES = frozenset({"isinstance", "issubclass", "super"})
-# Fact: unittest's stand-ins, which take any call and do nothing.
-_MOCKS = frozenset(f"unittest.mock.{name}" for name in ("Mock", "MagicMock", "AsyncMock"))
 _MOCK = "unittest.mock.made"
 _SKIP = frozenset({"pytest.mark.skip", "unittest.skip", "unittest.case.skip"})
 
@@ -143,6 +143,9 @@ class Calls(DeferredCalls):
         self._note_classes_given(callee, (*args, *keywords.values()))
         if callee is None:
             assert isinstance(function, ast.Attribute)
+            patched = self.frame.patched
+            if patched and stands_in_for_method(patched, function.attr, owner.kind):
+                return UNK
             return self.method(
                 node, base if base is not None else UNK, function.attr, args, keywords
             )
@@ -187,6 +190,8 @@ class Calls(DeferredCalls):
     def call(self, node: ast.Call, callee: Atom, args: list[Value], keywords: Env) -> Value:
         kind = callee.kind
         if kind == NAME:
+            if self.frame.patched and stands_in(self.frame.patched, str(callee.v)):
+                return UNK
             return self.call_named(str(callee.v), node, args, keywords, callee)
         if kind == FUNCTION:
             return self.call_function(callee.v, node, args, keywords, bound=False)
@@ -331,7 +336,7 @@ class Calls(DeferredCalls):
             return self._skip(node, _SKIPS[name])
         if name in _SKIP and self.frame.function is not None:
             return Atom(SKIP, 0)  # by a decorator, on some machines
-        if name in _MOCKS:
+        if name in MOCKS:
             return Atom(NAME, _MOCK)
         if name in facts.LOOKERS:
             if name == "dict":

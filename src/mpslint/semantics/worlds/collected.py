@@ -14,6 +14,7 @@ from mpslint.semantics.paths import is_test as is_test_file
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
+from mpslint.semantics.worlds.runners import PREPARING
 from mpslint.semantics.worlds.state import Class, Function
 from mpslint.semantics.worlds.summaries import Summaries
 from mpslint.semantics.worlds.values import (
@@ -35,8 +36,6 @@ _LEFT_OUT = ("collect_ignore", "collect_ignore_glob")
 _HOOK = "pytest_ignore_collect"
 _MARKS = "pytestmark"
 _USING = "usefixtures"
-PREPARING = ("setUp", "setUpClass", "setup_method")
-"""Methods that a runner calls before the tests of a class."""
 
 
 class Collected(Summaries):

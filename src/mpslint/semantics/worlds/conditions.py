@@ -306,7 +306,8 @@ class Conditions(Placing, Refining):
             if _is_mps(left) or _is_mps(right):
                 self.mps_tests.add(node)
                 self.asking_mps.add((self.frame.function, self.frame.arm))
-                self.compared_with_mps.add((self.frame.function, ast.unparse(node.left)))
+                asked = self.frame.function, ast.unparse(node.left)
+                self.compared_with_mps.setdefault(asked, []).append(node)
         elif any(map(is_nccl, both)):
             self.own_tests.add(node)
             mine = frozenset((node,))

@@ -115,8 +115,13 @@ class Core:
     """Tests for what no port has: NCCL."""
     asking_mps: set[tuple[object, int]]
     """The functions and conditionals that ask for MPS: somebody has decided there."""
-    compared_with_mps: set[tuple[object, str]]
+    compared_with_mps: dict[tuple[object, str], list[ast.expr]]
     """What functions compare with MPS, as it is written: each device has an arm of its own."""
+    written_choices: dict[ast.expr, tuple[ast.If | ast.IfExp, bool]] | None
+    """The choices of the file by their tests, and whether they ask for the opposite; None: nobody
+    has asked for them yet."""
+    told_only: dict[ast.expr, bool]
+    """Whether all arms of a test only say something."""
     decided: set[ast.expr]
     """Tests beside which MPS was asked for and turned away."""
     mps_tests: set[ast.expr]

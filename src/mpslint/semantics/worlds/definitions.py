@@ -10,7 +10,7 @@ from mpslint.facts import machines as facts
 from mpslint.facts.priors import call_worlds, decorator_worlds, definition_worlds
 from mpslint.semantics.cells import cells_of, imported_in
 from mpslint.semantics.index import walk
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.value_syntax import last_name, maker
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.parametrized import Parametrized, with_symbol
 from mpslint.semantics.worlds.runners import is_test
@@ -84,8 +84,8 @@ class Definitions(Parametrized):
                 function.escaped = True
                 function.handed.append((ALL, NO_TESTS))
             for decorator in node.decorator_list:
-                maker = _maker(decorator)
-                if isinstance(maker, ast.Attribute) and maker.attr == "fixture":
+                made_by = maker(decorator)
+                if isinstance(made_by, ast.Attribute) and made_by.attr == "fixture":
                     self.fixtures[node.name] = function
                     if isinstance(decorator, ast.Call) and any(
                         item.arg == "autouse" for item in decorator.keywords
@@ -122,7 +122,7 @@ class Definitions(Parametrized):
     def _hands_on(self, decorator: ast.expr) -> bool:
         """Whether a decorator may give the function to somebody who calls it: a command, a route.
         Those of torch and of the standard library (`@torch.no_grad()`) do not."""
-        name = one(self.named_only(_maker(decorator)), ALL)
+        name = one(self.named_only(maker(decorator)), ALL)
         return name.kind != NAME or str(name.v).partition(".")[0] not in _PLAIN_DECORATORS
 
     def _through_decorators(self, node: FunctionNode, function: Function) -> int:
@@ -133,7 +133,7 @@ class Definitions(Parametrized):
             if not self._hands_on(decorator):
                 continue
             recording, self.recording = self.recording, False
-            value = one(self.eval(_maker(decorator)), ALL)
+            value = one(self.eval(maker(decorator)), ALL)
             given: Env | None = None
             if value.kind == FUNCTION and isinstance(decorator, ast.Call):
                 args = [self.eval(item) for item in decorator.args]
@@ -169,7 +169,7 @@ class Definitions(Parametrized):
             mask &= left_by_marks(made)
             if one(made, ALL).kind == DEVICE and isinstance(decorator, ast.Call):
                 cases[_option_of(decorator)] = made
-            name = last_name(_maker(decorator)) or ""
+            name = last_name(maker(decorator)) or ""
             said = decorator_worlds(name, tuple(_options_of(decorator)))
             if said == "cuda":
                 mask &= NVIDIA
@@ -280,24 +280,20 @@ def _only_compares(node: FunctionNode) -> bool:
     return isinstance(value, ast.Compare) and not isinstance(value.left, ast.Call)
 
 
-def _maker(decorator: ast.expr) -> ast.expr:
-    """What is called to make a decorator, or the decorator itself."""
-    return decorator.func if isinstance(decorator, ast.Call) else decorator
-
-
 def _options_of(decorator: ast.expr) -> Iterator[str]:
-    """The names of what a decorator is told, be it in a table; but for what is told to be none."""
+    """The names of what a decorator is told, but for what is told to be off; of those in a table,
+    where the decorator is known to take its options so."""
     for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-        if not _is_none(keyword.value):
+        if not _is_off(keyword.value):
             yield keyword.arg or ""
-        if isinstance(keyword.value, ast.Dict):
+        if isinstance(keyword.value, ast.Dict) and keyword.arg in facts.TABLES_OF_OPTIONS:
             for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    if not _is_none(value):
+                    if not _is_off(value):
                         yield key.value
 
 
-def _is_none(value: ast.expr) -> bool:
+def _is_off(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and not value.value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from mpslint.facts import machines as facts
 from mpslint.semantics.device_text import TYPED
 from mpslint.semantics.worlds.configurations import KEEPING
-from mpslint.semantics.worlds.device_arms import device_arms
+from mpslint.semantics.worlds.device_arms import Arms, device_arms, named_arm
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.loaded import is_loaded
@@ -190,22 +190,23 @@ class Expressions(Names):
 
     def e_Dict(self, node: ast.Dict) -> Value:
         found: dict[Any, Value] = {}
+        everywhere: dict[Any, Value] = {}
         arms = device_arms(node.keys)
         for key, item in zip(node.keys, node.values, strict=True):
             value = self._arm(item, arms[key]) if key in arms else self.eval(item)
             if isinstance(key, ast.Constant):
                 found[key.value] = value
+                if key in arms and _is_made(value):
+                    everywhere[key.value], found[key.value] = value, restrict(value, arms[key])
             elif key is None and value.__class__ is Atom and value.kind in KEEPING:
                 found.update((name, held) for name, held in value.v.items() if holds_device(held))
-        return Atom(MAPPING, found)
+        return Atom(MAPPING, Arms(found, everywhere) if everywhere else found)
 
     def _arm(self, node: ast.expr, worlds: int) -> Value:
         """What a table has for one device, beside an arm for MPS. What is called later is called
         where that device is; what is called here is called everywhere, for what it gives there."""
         if not isinstance(node, ast.Lambda | ast.Name | ast.Attribute):
-            value = self.eval(node)
-            kinds = {atom.kind for _, atom in cases_of(value)}
-            return restrict(value, worlds) if kinds <= {DEVICE, MAPPING} else value
+            return self.eval(node)
         frame = self.frame
         mask = frame.mask
         frame.mask &= worlds
@@ -220,6 +221,9 @@ class Expressions(Names):
         if value is UNK:
             return UNK
         self.index(node, value, index)
+        named = named_arm(value, node.slice)
+        if named is not None:
+            return named
         if value.__class__ is Atom and index.__class__ is Atom:
             return element(value, index)
         return port(
@@ -324,6 +328,11 @@ class Expressions(Names):
         return UNK
 
     e_YieldFrom = e_Yield
+
+
+def _is_made(value: Value) -> bool:
+    """Whether it is a device, or a configuration that may hold one."""
+    return {atom.kind for _, atom in cases_of(value)} <= {DEVICE, MAPPING}
 
 
 def _by_index(value: Value, other: Value) -> Value:

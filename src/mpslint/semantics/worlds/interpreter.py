@@ -14,7 +14,7 @@ from operator import or_
 
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.worlds.collected import PREPARING, Collected
+from mpslint.semantics.worlds.collected import Collected
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.handed import (
     OWN_WORD,
@@ -29,7 +29,7 @@ from mpslint.semantics.worlds.methods import Methods
 from mpslint.semantics.worlds.ranked_tests import STARTS, starts_by_rank
 from mpslint.semantics.worlds.rebinding import Rebinding
 from mpslint.semantics.worlds.relevance import OWN_MOVE, Lines, matters
-from mpslint.semantics.worlds.runners import runs_with_defaults
+from mpslint.semantics.worlds.runners import AROUND_EACH, PREPARING, runs_with_defaults
 from mpslint.semantics.worlds.state import Class, Env, Frame, Function
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
 from mpslint.semantics.worlds.wrapping import ATTRIBUTE
@@ -45,8 +45,6 @@ _LOCAL_IMPORT = re.compile(rb"^[ \t]+(?:from|import)[ \t]+([.\w]+)", re.M)
 
 _ENTRIES = frozenset({"forward", "__call__", "setUp"})
 """Methods that are called from outside, whoever calls them inside."""
-_AROUND_EACH = frozenset({"setUp", "tearDown", "setup_method", "teardown_method"})
-"""Methods that a runner calls around each test of a class that it runs."""
 
 
 class Interpreter(Collected, Rebinding, Methods):
@@ -98,7 +96,8 @@ class Interpreter(Collected, Rebinding, Methods):
         self.chosen = set()
         self.build_tests = set()
         self.asking_mps = set()
-        self.compared_with_mps = set()
+        self.compared_with_mps, self.told_only = {}, {}
+        self.written_choices, self.read_names = None, {}
         self.seen = set()
         self.functions = {}
         self.classes = {}
@@ -351,7 +350,7 @@ class Interpreter(Collected, Rebinding, Methods):
             refused |= before & ~mask & function.refused
             gate = function.gate if before & ~mask & MACS else gate
         public = not any(part.startswith("_") for part in (name, cls.node.name if cls else ""))
-        if cls is not None and name in _AROUND_EACH:
+        if cls is not None and name in AROUND_EACH:
             mask &= self._worlds_of_tests(cls)
         if cls is not None and name == "cuda":  # runs only where somebody asked for CUDA
             mask &= CUDA

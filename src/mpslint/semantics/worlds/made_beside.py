@@ -5,40 +5,45 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 from mpslint.semantics.facts_known import backend_word
-from mpslint.semantics.index import walk
+from mpslint.semantics.index import children, walk
+from mpslint.semantics.saying import only_says
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import CLASS, NAME, UNK, one
 
-_KNOWN: WeakKeyDictionary[ast.Module, dict[ast.expr, ast.If | ast.IfExp]] = WeakKeyDictionary()
-"""As long as somebody holds the tree."""
+_MODULE = "torch.mps."
+_HOLDING = (ast.Assign, ast.AnnAssign, ast.Return, ast.keyword, ast.IfExp, ast.arguments)
 
 
 def serves_mps_beside(run: Interpreter, test: ast.expr) -> bool:
-    """Whether the arm that Macs take of a choice makes an object of a class that names MPS."""
-    return any(_names_mps(cls) for cls in _made_beside(run, test))
+    """Whether the arm that Macs take of a choice makes an object of a class that works on MPS."""
+    return any(_works_on_mps(cls) for cls in _made_beside(run, test))
 
 
 def _made_beside(run: Interpreter, test: ast.expr) -> Iterator[ast.ClassDef]:
-    choice = _choices(run.tree).get(test)
+    choice, is_inverted = _choices(run).get(test, (None, False))
     if isinstance(choice, ast.IfExp):
-        yield from _class_of(run, choice.orelse)
+        yield from _class_of(run, choice.body if is_inverted else choice.orelse)
     elif choice is not None:
-        for statement in choice.orelse:
+        for statement in choice.body if is_inverted else choice.orelse:
             if isinstance(statement, ast.Assign | ast.Return) and statement.value is not None:
                 yield from _class_of(run, statement.value)
 
 
-def _choices(tree: ast.Module) -> dict[ast.expr, ast.If | ast.IfExp]:
-    """The choices of a file by their tests: one walk a file, however many are asked for."""
-    if tree not in _KNOWN:
-        _KNOWN[tree] = {
-            choice.test: choice for choice in walk(tree) if isinstance(choice, ast.If | ast.IfExp)
-        }
-    return _KNOWN[tree]
+def _choices(run: Interpreter) -> dict[ast.expr, tuple[ast.If | ast.IfExp, bool]]:
+    """The choices of a file by their tests, and whether they ask for the opposite: one walk a file,
+    however many are asked for."""
+    if run.written_choices is None:
+        run.written_choices = {}
+        for choice in walk(run.tree):
+            if isinstance(choice, ast.If | ast.IfExp):
+                test, is_inverted = choice.test, False
+                while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+                    test, is_inverted = test.operand, not is_inverted
+                run.written_choices[test] = choice, is_inverted
+    return run.written_choices
 
 
 def _class_of(run: Interpreter, made: ast.expr) -> Iterator[ast.ClassDef]:
@@ -54,5 +59,18 @@ def _class_of(run: Interpreter, made: ast.expr) -> Iterator[ast.ClassDef]:
             yield cls.node
 
 
-def _names_mps(cls: ast.ClassDef) -> bool:
-    return any(isinstance(item, ast.expr) and backend_word(item) == "mps" for item in walk(cls))
+def _works_on_mps(node: ast.AST) -> bool:
+    """Whether a class places something on MPS, keeps it as its device, or calls what torch has for
+    it: that its texts speak of MPS is not enough, nor that it lists it or asks for it."""
+    for child in children(node):
+        if isinstance(child, ast.stmt) and only_says(child):
+            continue
+        if isinstance(child, ast.expr) and backend_word(child) == "mps":
+            given = isinstance(node, ast.Call) and child in node.args
+            if given or isinstance(node, _HOLDING):
+                return True
+        if isinstance(child, ast.Call) and ast.unparse(child.func).startswith(_MODULE):
+            return True
+        if _works_on_mps(child):
+            return True
+    return False

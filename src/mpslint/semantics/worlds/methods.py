@@ -7,6 +7,7 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.arrays import Arrays
 from mpslint.semantics.worlds.configurations import asked
+from mpslint.semantics.worlds.device_arms import named_arm
 from mpslint.semantics.worlds.empty_modules import holds_nothing
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.loaded import is_loaded, kept_form
@@ -103,7 +104,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
         form = kept_form(base, name, args)
         if form is not None:
             return form
-        held = asked(atom, name, args, keywords)
+        held = named_arm(atom, node.args[0]) if name == "get" and node.args else None
+        held = held if held is not None else asked(atom, name, args, keywords)
         if held is not None:
             return held
         if name in ("get", "pop", "setdefault") and len(args) == 2:

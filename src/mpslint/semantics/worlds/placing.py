@@ -13,6 +13,7 @@ from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.loaded import is_loaded, left_on_host, meets_on_cuda
 from mpslint.semantics.worlds.machines import ALL, CPU, CUDA, GPUS, MAC, MACS, NVIDIA
+from mpslint.semantics.worlds.patched import acts_cuda
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -140,7 +141,7 @@ class Placing(Core):
         self, node: ast.Call, args: list[Value], keywords: Env, *, looks: bool, name: str = ""
     ) -> None:
         """Arguments to something that cannot be followed: it may place what it makes there."""
-        if name and places_elsewhere(name):
+        if (name and places_elsewhere(name)) or acts_cuda(self.frame.patched):
             return
         if not looks:
             for value in (*args, *keywords.values()):

@@ -11,6 +11,7 @@ import ast
 
 from mpslint.facts import machines as facts
 from mpslint.facts.runtime import error_of
+from mpslint.semantics.index import walk
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import CPU, MAC
@@ -24,6 +25,7 @@ _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.Pass)
 
 class Probes(Core):
     tree: ast.Module
+    read_names: dict[ast.AST, frozenset[str]]
 
     def tried(self, body: list[ast.stmt]) -> Tests:
         """Runs the block of a `try` whose handlers are for errors without CUDA. Gives the calls
@@ -57,9 +59,19 @@ class Probes(Core):
             (target, *more) = statement.targets
             function = self.frame.function
             scope = function.node if function is not None else self.tree
-            if more or not isinstance(target, ast.Name) or _is_read(scope, target.id):
+            if more or not isinstance(target, ast.Name) or target.id in self._read_in(scope):
                 return None
         return value
+
+    def _read_in(self, scope: ast.AST) -> frozenset[str]:
+        """The names that are read anywhere in a function, or in the file: one walk each."""
+        if scope not in self.read_names:
+            self.read_names[scope] = frozenset(
+                item.id
+                for item in walk(scope)
+                if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+            )
+        return self.read_names[scope]
 
     def note_probe(self, kind: Kind, worlds: int, name: str, value: Value) -> None:
         """Something happens in such a statement: whether it raises without CUDA."""
@@ -77,10 +89,3 @@ class Probes(Core):
                     raised |= mask
                     frame.asks_probe = True
         frame.probed |= raised & _LACKING
-
-
-def _is_read(scope: ast.AST, name: str) -> bool:
-    return any(
-        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load)
-        for item in ast.walk(scope)
-    )

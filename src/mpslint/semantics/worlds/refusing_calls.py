@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.value_syntax import only_raise
 from mpslint.semantics.worlds.machines import MAC, mac_of_ported
 from mpslint.semantics.worlds.state import Place
 
@@ -16,12 +17,10 @@ if TYPE_CHECKING:
 def is_left_to_subclasses(node: ast.AST) -> bool:
     """Whether a method does nothing but raise `NotImplementedError`: what calls it on its object
     comes to the method of a class below, which comes back."""
-    body = list(getattr(node, "body", ()))
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        del body[0]
-    if len(body) != 1 or not isinstance(body[0], ast.Raise):
+    alone = only_raise(getattr(node, "body", ()))
+    if alone is None:
         return False
-    error = body[0].exc
+    error = alone.exc
     error = error.func if isinstance(error, ast.Call) else error
     return isinstance(error, ast.Name) and error.id == "NotImplementedError"
 

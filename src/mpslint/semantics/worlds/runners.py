@@ -6,6 +6,12 @@ from collections.abc import Container
 
 from mpslint.semantics.worlds.state import Function
 
+# Fact: unittest (`TestCase`) and pytest ("xunit-style setup").
+PREPARING = ("setUp", "setUpClass", "setup_method")
+"""Methods that a runner calls before the tests of a class."""
+AROUND_EACH = frozenset({"setUp", "tearDown", "setup_method", "teardown_method"})
+"""Methods that a runner calls around each test of a class that it runs."""
+
 
 def is_test(function: Function) -> bool:
     """Whether a function is a test, or a part of a case of unittest's."""

@@ -6,10 +6,9 @@ of it. Who uses that without asking whether it is there ends there, as the impor
 
 from __future__ import annotations
 
-import ast
-
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.value_syntax import only_raise
 from mpslint.semantics.worlds.state import Class
 from mpslint.semantics.worlds.values import (
     BOT,
@@ -50,13 +49,4 @@ def _refuses_all(atom: Atom) -> bool:
     if atom.kind != INSTANCE or not isinstance(atom.v, Class) or atom.v.node is None:
         return False
     methods = {item.name: item for item in atom.v.node.body if isinstance(item, FUNCTIONS)}
-    return all(name in methods and _only_raises(methods[name].body) for name in _ALWAYS_ASKED)
-
-
-def _only_raises(body: list[ast.stmt]) -> bool:
-    said = [item for item in body if not _is_text(item)]
-    return len(said) == 1 and isinstance(said[0], ast.Raise)
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return all(name in methods and only_raise(methods[name].body) for name in _ALWAYS_ASKED)

@@ -288,6 +288,7 @@ class Frame:
         "mask",
         "more",
         "own",
+        "patched",
         "probed",
         "probing",
         "refused",
@@ -318,6 +319,8 @@ class Frame:
         self.cls = cls
         self.in_class = False
         self.caught: frozenset[str] = frozenset()
+        self.patched: tuple[str, ...] = ()
+        """Names of torch's for which something stands in."""
         self.arm = 0
         self.gate: ast.expr | None = None
         """The condition, as it is written, that sent a Mac away."""

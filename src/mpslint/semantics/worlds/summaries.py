@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
+from mpslint.facts.mocks import PATCH
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
-from mpslint.semantics.worlds.errors import EVERY_ERROR
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_worlds
 from mpslint.semantics.worlds.functions_given import note_functions_given
 from mpslint.semantics.worlds.joining import join, parted, port
 from mpslint.semantics.worlds.machines import ALL, CUDA, MAC
 from mpslint.semantics.worlds.parameters import Parameters
+from mpslint.semantics.worlds.patched import target
 from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Env, Frame, Function, FunctionNode
 from mpslint.semantics.worlds.values import (
@@ -55,7 +57,6 @@ _DECORATED = ast.FunctionDef(
     [],
 )
 """What a decorator is given to see whether it is run: whatever the arguments."""
-_PATCH = "unittest.mock.patch"
 _QUOTES = ("'", '"')
 
 
@@ -235,8 +236,7 @@ class Summaries(Parameters):
         frame.starts = [mark]
         frame.refused, frame.gate = refused & ~mask, gate
         frame.testing = is_test(function)
-        if any(map(self._stands_in_for_torch, function.node.decorator_list)):
-            frame.caught = EVERY_ERROR
+        frame.patched = tuple(self._patched(function.node.decorator_list))
         self.recording = recording
         self.depth += 1
         function.running = True
@@ -280,17 +280,15 @@ class Summaries(Parameters):
                 frame.mask = worlds
                 self.kept(value, name)
 
-    def _stands_in_for_torch(self, decorator: ast.expr) -> bool:
-        """`@mock.patch("torch.nn.Module.to")`: what is called in it is not the real one."""
-        if not isinstance(decorator, ast.Call) or not decorator.args:
-            return False
-        name, first = one(self.named_only(decorator.func), ALL), decorator.args[0]
-        return (
-            name.kind == NAME
-            and name.v == _PATCH
-            and isinstance(first, ast.Constant)
-            and str(first.value).startswith("torch.")
-        )
+    def _patched(self, decorators: list[ast.expr]) -> Iterator[str]:
+        """What of torch's stands aside while the function runs."""
+        for decorator in decorators:
+            replaced = target(decorator) if isinstance(decorator, ast.Call) else None
+            if replaced is not None:
+                assert isinstance(decorator, ast.Call)
+                name = one(self.named_only(decorator.func), ALL)
+                if name.kind == NAME and name.v == PATCH:
+                    yield replaced
 
     @staticmethod
     def _returned(frame: Frame) -> Value:

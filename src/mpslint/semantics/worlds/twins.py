@@ -70,11 +70,13 @@ def _is_decided(event: Event, run: Interpreter, other: set[int]) -> bool:
 
 
 def _has_arm_for_mps(event: Event, run: Interpreter) -> bool:
-    """Whether something is made on CUDA in an arm for CUDA's device, and MPS's has another."""
+    """Whether something is made on CUDA in an arm for CUDA's device, and MPS's has another, in
+    which more is done than to say so."""
     return event.kind is Kind.PLACED and any(
-        isinstance(test, ast.Compare)
-        and (event.function, ast.unparse(test.left)) in run.compared_with_mps
+        not run.told_only.get(other, False)
         for test in event.tests
+        if isinstance(test, ast.Compare)
+        for other in run.compared_with_mps.get((event.function, ast.unparse(test.left)), ())
     )
 
 

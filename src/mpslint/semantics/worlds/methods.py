@@ -117,7 +117,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
         if kind in (TENSOR, MODULE):
             return self._of_tensor(node, base, atom, name, args, keywords)
         if kind == ARRAY:
-            return self.of_array(atom, name, args)
+            return self.of_array(atom, name, args, keywords)
         if name in facts.NEW and "device" in keywords:
             return self.on_device(base, self.place(keywords["device"], node))
         self.given(node, args, keywords, looks=name in facts.LOOKING_METHODS)

@@ -211,6 +211,21 @@ REDUCING = _words(
     """
 )
 """Operators whose result may be without dimensions."""
+OF_OTHER_DTYPE: dict[str, str] = {
+    **dict.fromkeys(_words(
+        """
+        gt lt ge le eq ne greater less greater_equal less_equal not_equal isnan isinf isfinite
+        isclose isneginf isposinf isreal isin logical_and logical_or logical_not logical_xor any all
+        signbit
+        """
+    ), "bool"),
+    **dict.fromkeys(_words(
+        """
+        argsort argmax argmin argwhere nonzero count_nonzero searchsorted bucketize multinomial
+        """
+    ), "int64"),
+}  # fmt: skip
+"""Functions and methods of tensors whose result is of this dtype, whatever they are given."""
 MIXING_LOSSES = _words("CTCLoss ctc_loss")
 """Losses whose targets and lengths may stay on the CPU."""
 MIXING_METHODS = _words(

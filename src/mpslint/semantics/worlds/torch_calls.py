@@ -351,7 +351,7 @@ class TorchCalls(Makers, Calls):
         if not tensors:
             return UNK
         self.emit(Kind.OPERATOR, node, name=name, value=tensors[0])
-        dtype = self.dtype_of(keywords.get("dtype"))
+        dtype = self.dtype_of(keywords.get("dtype")) or facts.OF_OTHER_DTYPE.get(short)
         scalar = last in facts.REDUCING or short.endswith(("_loss", "entropy"))
         return lift(
             lambda atom: (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.giving_up import gives_up
 from mpslint.semantics.index import FUNCTIONS, walk
-from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.branches import Branches
 from mpslint.semantics.worlds.errors import ANY_ERROR, EVERY_ERROR, kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind
@@ -392,14 +392,9 @@ def _deals_with(handler: ast.ExceptHandler) -> bool:
         isinstance(item, ast.Raise) for statement in handler.body for item in ast.walk(statement)
     ):
         return False
-    last = handler.body[-1]
-    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
-        if ast.unparse(last.value.func) in facts.EXITS:
-            return False
-    if handler.type is None:
-        return True
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return not facts.CUDA_ERRORS.isdisjoint(map(last_name, kinds))
+    if gives_up(handler.body):
+        return False
+    return handler.type is None or not facts.CUDA_ERRORS.isdisjoint(kinds_of(handler.type))
 
 
 def _complains(handler: ast.ExceptHandler) -> bool:

@@ -104,7 +104,7 @@ class _Reason(NamedTuple):
     "MPS301",
     "numpy-on-device-tensor",
     severity=Severity.BREAKS,
-    triggers=(b"numpy", b"asarray", *(name.encode() for name in sorted(READING_PACKAGES))),
+    triggers=(b"asarray", *(name.encode() for name in sorted(READING_PACKAGES))),
     also=((b"import", b".numpy", b"array"),),
     fix=Applicability.SAFE,
     least=Confidence.CERTAIN,

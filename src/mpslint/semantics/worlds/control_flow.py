@@ -253,7 +253,8 @@ class ControlFlow(Probes, Branches):
             frame.errors[error] = frame.errors.get(error, 0) | those
         frame.mask, frame.env, frame.tests, frame.gate = worlds, end, why, gate
         if probes and any(self._asks_mps(handler) for handler in node.handlers):
-            self._forget_trials(mark, end_of_trial)
+            # What was told of a trial of CUDA behind which MPS is asked for.
+            self.forget(mark, (Kind.MOVED,), end_of_trial, caught=True)
         if node.finalbody:
             frame.mask = mask
             self.block(node.finalbody)
@@ -266,14 +267,6 @@ class ControlFlow(Probes, Branches):
 
     def _asks_mps(self, handler: ast.ExceptHandler) -> bool:
         return any(item in self.mps_tests for item in ast.walk(handler))
-
-    def _forget_trials(self, start: int, end: int) -> None:
-        """Drops what was told of a trial of CUDA behind which MPS is asked for."""
-        self.log[start:end] = [
-            event
-            for event in self.log[start:end]
-            if event.kind is not Kind.MOVED or not event.caught
-        ]
 
     def _asks_torch_alone(self, body: list[ast.stmt]) -> bool:
         """Whether all that may be missing in a block are names of torch."""

@@ -103,17 +103,18 @@ class _Constructor:
         while todo:
             for item in ast.walk(todo.pop()):
                 yield item
-                if isinstance(item, ast.Attribute) and item.attr not in seen:
-                    seen.add(item.attr)
-                    method = _method(self._cls, item.attr) if self._is_self(item.value) else None
-                    if method is not None:
-                        todo += method.body
+                if not isinstance(item, ast.Attribute) or not self._is_self(item.value):
+                    continue
+                method = _method(self._cls, item.attr) if item.attr not in seen else None
+                seen.add(item.attr)
+                todo += method.body if method is not None else ()
 
     def _is_fresh(self, node: ast.expr) -> bool:
         """Whether something was made here: to cast it casts nothing that the module has."""
         while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
-            if isinstance(node, ast.Call) and qualified(self._cls, node.func):
-                return True
+            if isinstance(node, ast.Call):
+                if isinstance(node.func, ast.Name) or qualified(self._cls, node.func):
+                    return True
             node = node.func if isinstance(node, ast.Call) else node.value
         return False
 

@@ -146,12 +146,13 @@ def _doubt_what_is_for_kernels(context: Context, findings: Sequence[Finding]) ->
     opening = [
         one for one in findings if brings(one.code) and one.applicability is Applicability.SAFE
     ]
+    calls: dict[ast.AST | None, list[ast.Call]] = {}
+    for call in context.index.of(ast.Call) if opening else ():
+        calls.setdefault(context.index.function(call), []).append(call)
     for function in context.index.functions() if opening else ():
         last = function.end_lineno or function.lineno
         inside = [one for one in opening if function.lineno <= one.row <= last]
-        for call in context.index.of(ast.Call) if inside else ():
-            if context.index.function(call) is not function:
-                continue
+        for call in calls.get(function, ()) if inside else ():
             name = missing_name(context, call)
             if name and context.worlds.reach(call) & MACS:
                 called = ast.unparse(call.func)

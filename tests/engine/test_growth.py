@@ -38,6 +38,15 @@ PROGRAMS = {
         "class A(torch.nn.Module):\n  def __init__(self):\n    self.d = torch.device('cuda')\n",
         "  def f{n}(self, x):\n    self.y{n} = x.to(self.d)\n    return self.y{n}.cpu().numpy()\n",
     ),
+    "results": (
+        "",
+        "def f{n}(x, y, device):\n    x = x.cuda()\n    y = y.to(device)\n"
+        "    return (x * y).to(device)\n",
+    ),
+    "numbers of processes": (
+        "def f(a):\n",
+        "    k{n} = a[{n}]\n    torch.cuda.set_device(k{n})\n",
+    ),
 }
 
 

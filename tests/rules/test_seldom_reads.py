@@ -12,11 +12,13 @@ from mpslint.source import SourceFile
 
 PROGRAM = """\
 import logging, math, time
+from datetime import datetime, timedelta
 import torch
 
 device = torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 log = logging.getLogger()
 steps = {0, 10, 100}
+most = range(1, 1000)
 
 opt = options()
 if opt.quick:
@@ -25,6 +27,8 @@ opt.each = 1
 
 def train(model, loader, optimizer):
     last = time.time()
+    seen = datetime.now()
+    due = time.time() + 10
     for i, x in enumerate(loader):
         loss = model(x.to(device)).mean()
         loss.backward()
@@ -45,6 +49,22 @@ def is_told(body: str) -> bool:
         "s = time.time() - last\nif s > 10:\n    print(loss.item())\n    last = time.time()",
         "match i % 10:\n    case 0:\n        print(loss.item())",
         "match i:\n    case n if n % 10 == 0:\n        print(loss.item())",
+        "match i:\n    case n if n in (1, 10):\n        print(loss.item())",
+        "match i:\n    case 0 if x.dim():\n        print(loss.item())",
+        "if 10 < time.time() - last:\n    last = time.time()\n    print(loss.item())",
+        "if last + 10 < time.time():\n    last = time.time()\n    print(loss.item())",
+        "if last < time.time() - 10:\n    last = time.time()\n    print(loss.item())",
+        "if time.time() >= due:\n    due = time.time() + 10\n    print(loss.item())",
+        "now = time.perf_counter()\nif now - last > 9:\n    last = now\n    print(loss.item())",
+        "s = int(time.monotonic() - last)\nif s > 9:\n    last += 1\n    last = time.monotonic()\n"
+        "    print(loss.item())",
+        "if (datetime.now() - seen).total_seconds() > 9:\n    seen = datetime.now()\n"
+        "    print(loss.item())",
+        "if datetime.now() - seen > timedelta(seconds=9):\n    seen = datetime.now()\n"
+        "    print(loss.item())",
+        "if i in range(0, 1000, 100):\n    print(loss.item())",
+        "if i in range(5):\n    print(loss.item())",
+        "if i in model.shown:\n    print(loss.item())",
         "if math.log2(i + 1).is_integer():\n    print(loss.item())",
         "if i in steps:\n    print(loss.item())",
         "if i not in steps:\n    continue\nprint(loss.item())",
@@ -65,6 +85,19 @@ def test_what_a_few_turns_alone_read_is_told_of_no_step(body: str) -> None:
         "if time.time() - last > 10:\n    last = time.time()\nelse:\n    print(loss.item())",
         "if time.time() > last:\n    print(loss.item())",
         "match i % 10:\n    case 0:\n        pass\n    case _:\n        print(loss.item())",
+        "match i:\n    case n if n > 0:\n        print(loss.item())",
+        "match i:\n    case n if n not in steps:\n        print(loss.item())",
+        "if time.time() - last < 10:\n    last = time.time()\n    print(loss.item())",
+        "if 10 > time.time() - last:\n    last = time.time()\n    print(loss.item())",
+        "if time.time() <= due:\n    due = time.time() + 10\n    print(loss.item())",
+        "if time.time() - last > 10:\n    last = 0\n    print(loss.item())",
+        "if datetime.now() - seen < timedelta(seconds=9):\n    seen = datetime.now()\n"
+        "    print(loss.item())",
+        "if model.time() - last > 10:\n    last = model.time()\n    print(loss.item())",
+        "if i in range(1, 1000):\n    print(loss.item())",
+        "if i in most:\n    print(loss.item())",
+        "if i in set(most):\n    print(loss.item())",
+        "if i in range(9, len(loader)):\n    print(loss.item())",
         "match x.dim():\n    case 2:\n        print(loss.item())",
         "if x.dim() in steps:\n    print(loss.item())",
         "if i not in steps:\n    print(loss.item())",

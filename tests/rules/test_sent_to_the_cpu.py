@@ -116,6 +116,40 @@ def test_what_another_handler_is_for_or_one_that_ends_the_program_is_told(
     assert told(CAUGHT.format(tried, error, handled))
 
 
+@pytest.mark.parametrize(
+    "handled",
+    [
+        "if strict:\n        raise\n    else:\n        raise SystemExit",
+        "with open('log') as file:\n        raise SystemExit from error",
+        "print(error)\n    exit(1)",
+        "try:\n        print(error)\n    finally:\n        raise SystemExit",
+        "match strict:\n        case 1:\n            raise\n        case _:\n            exit(2)",
+        "if 'size' in str(error):\n        y = x\n    else:\n        raise",
+        "if 'MPS' in str(error):\n        raise\n    y = x",
+    ],
+)
+def test_a_handler_that_ends_in_an_error_whatever_happens_is_told(handled: str) -> None:
+    text = "strict = len(__file__)\n" + CAUGHT.format("x.double()", "TypeError as error", handled)
+    assert told(text) == {"MPS401"}
+
+
+@pytest.mark.parametrize(
+    "handled",
+    [
+        "if strict:\n        raise\n    y = x",
+        "if strict:\n        raise\n    else:\n        y = x",
+        "with open('log') as file:\n        y = x",
+        "for y in x:\n        if y is None:\n            raise SystemExit",
+        "match strict:\n        case 1:\n            raise",
+        "if 'MPS' not in str(error):\n        raise\n    y = x",
+        "if 'MPS' in str(error):\n        y = x\n    else:\n        raise",
+    ],
+)
+def test_a_handler_that_goes_on_in_some_way_is_a_replacement(handled: str) -> None:
+    text = "strict = len(__file__)\n" + CAUGHT.format("x.double()", "TypeError as error", handled)
+    assert not told(text)
+
+
 def test_a_handler_for_all_errors_of_a_whole_block_replaces_none() -> None:
     block = "x.double()\n    print(y)\n    print(y.mean())"
     assert told(CAUGHT.format(block, "Exception", 'print("failed")')) == {"MPS401"}

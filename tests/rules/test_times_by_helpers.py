@@ -124,10 +124,11 @@ def test_where_one_caller_hands_over_something_else_nobody_knows(given: str) -> 
     assert not is_told(program + "print(measure(net, x))\n")
 
 
-def test_timeit_of_what_only_queues_is_told() -> None:
-    assert is_told("print(timeit.timeit(lambda: x @ x.T, number=100))\n")
-    assert not is_told("print(timeit.timeit(lambda: (x @ x.T).cpu(), number=100))\n")
-    assert not is_told("print(timeit.timeit(lambda: sorted([1]), number=100))\n")
+@pytest.mark.parametrize("named", ["", "stmt="])
+def test_timeit_of_what_only_queues_is_told(named: str) -> None:
+    assert is_told(f"print(timeit.timeit({named}lambda: x @ x.T, number=100))\n")
+    assert not is_told(f"print(timeit.timeit({named}lambda: (x @ x.T).cpu(), number=100))\n")
+    assert not is_told(f"print(timeit.timeit({named}lambda: sorted([1]), number=100))\n")
 
 
 @pytest.mark.parametrize("parameters", ["f", "f, /"])

@@ -52,6 +52,10 @@ def span_of(
         "y = model(x)\nknown = 3 in [1, 2]",
         "y = model(x)\ntext = '%s' % 3",
         "torch.save(model.state_dict(), 'a.pt')\ny = model(x)",
+        "y = model(x)\ntorch.save({'epoch': 3, 'names': ['a', 'b']}, 'a.pt')",
+        "y = model(x)\ntorch.save(3, 'a.pt')",
+        "kept = torch.ones(3)\ny = model(x)\ntorch.save([kept, None], 'a.pt')",
+        "y = model(x)\ntorch.save(obj={'epoch': 3}, f='a.pt')",
     ],
 )
 def test_work_that_nothing_waits_for_leaves_the_span_unsynchronised(body: str) -> None:
@@ -83,6 +87,10 @@ def test_work_that_nothing_waits_for_leaves_the_span_unsynchronised(body: str) -
         "y = 1.5 in model(x)",
         "y = model(x).sum().__float__()",
         "torch.save(model(x), 'a.pt')",
+        "y = model(x)\ntorch.save({'epoch': 3, 'net': model.state_dict()}, 'a.pt')",
+        "y = model(x)\ntorch.save([3, y], 'a.pt')",
+        "y = model(x)\ntorch.save(batches, 'a.pt')",
+        "y = model(x)\ntorch.save(obj=y, f='a.pt')",
         "y = model(x)\nwhile y.sum() > 1e9:\n    y = y / 2",
         "y = model(x)\nassert not torch.isnan(y).any()",
         "y = model(x)\ny = y[y > 0]",

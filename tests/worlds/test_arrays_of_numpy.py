@@ -45,6 +45,15 @@ def is_wide(array: str) -> bool:
         "np.exp(-math.log(10000) * np.arange(size // 2) / (size // 2))",
         "np.arange(size) * 0.5",
         "np.random.randint(0, 9, size) * np.linspace(0, 1, size)",
+        "np.random.permutation(np.zeros(9))",
+        "np.random.permutation(9) / 2",
+        "np.random.permutation([0.5, 1.5])",
+        "np.bincount(given, weights)",
+        "np.bincount(given) / 2",
+        "np.sqrt(np.arange(size))",
+        "np.random.uniform(0, 1, size)",
+        "np.mean(np.arange(12).reshape(3, 4), axis=0)",
+        "np.power(np.arange(size), 2.0)",
     ],
 )
 def test_what_numpy_makes_with_a_point_is_float64(array: str) -> None:
@@ -60,6 +69,17 @@ def test_what_numpy_makes_with_a_point_is_float64(array: str) -> None:
         "(np.arange(size) / size).astype(np.float32)",
         "np.random.randint(0, 9, size)",
         "given / size",
+        "np.random.permutation(np.zeros(9, dtype=np.float32)) / 2",
+        "np.random.permutation(given) / 2",
+        "np.random.permutation(9)",
+        "np.bincount(given)",
+        "np.sqrt(np.zeros(9, dtype=np.uint8))",
+        "np.sqrt(np.zeros(9, dtype=np.uint8)) / 2",
+        "np.argsort([0.5, 0.25])",
+        "np.power(np.arange(size), 2)",
+        "np.zeros(9, dtype=np.float32) * np.sqrt(2)",
+        "np.linspace(0, 1, 9).mean(dtype=np.float32)",
+        "np.polyval(np.zeros(9, dtype=np.float32), given)",
     ],
 )
 def test_whole_numbers_and_what_is_cast_or_not_known_is_none(array: str) -> None:

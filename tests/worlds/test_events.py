@@ -142,6 +142,23 @@ def test_an_exception_that_ends_the_program_anyway_is_not_caught(again: str) -> 
     assert [event.caught for event in Program(text).events(Kind.MOVED)] == [False]
 
 
+@pytest.mark.parametrize(("ending", "caught"), [("sys.exit(1)", False), ("print(x)", True)])
+def test_one_that_ends_it_in_a_block_of_its_own_is_not_caught_either(
+    ending: str, caught: bool
+) -> None:
+    text = f"""
+        import sys
+
+        x = torch.zeros(3)
+        try:
+            x = x.cuda()
+        except AssertionError:
+            with open("log") as file:
+                {ending}
+    """
+    assert [event.caught for event in Program(text).events(Kind.MOVED)] == [caught]
+
+
 def test_an_exception_that_is_raised_again_on_one_way_is_not_always_caught() -> None:
     text = """
         x = torch.zeros(3)

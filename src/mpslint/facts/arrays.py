@@ -5,6 +5,8 @@ Source: the reference of NumPy 1.26 and 2.x (functions, promotion by NEP 50), sc
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -13,6 +15,11 @@ def _words(text: str) -> frozenset[str]:
 _INTEGERS = _words("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64")
 _WORDS_OF_64 = _words("int32 int64 uint32 uint64")
 """With these a number with a point makes float64, with the narrower ones older versions less."""
+_NARROW = {
+    **dict.fromkeys(("bool", "int8", "uint8"), "float16"),
+    **dict.fromkeys(("int16", "uint16"), "float32"),
+}
+"""What a function of each element makes of integers of few bits."""
 _FLOATS = _words("float16 float32 float64")
 INTEGER, REAL, NUMBER = "an integer", "a real", "a number"
 """Numbers of Python's, in place of a dtype: the last one is either of the others."""
@@ -22,19 +29,61 @@ MEANS = _words("mean std var median average nanmean nanstd nanvar nanmedian perc
 """What is float64 of integers, and keeps the dtype of floats: functions, some of them methods."""
 TOTALS = _words("sum prod cumsum cumprod nansum trace")
 """What keeps the dtype of what is added or multiplied."""
-EXTREMES = _words("max min amax amin nanmax nanmin ptp unique")
+EXTREMES = _words("max min amax amin nanmax nanmin ptp")
 """What picks some of the items."""
-KEPT_BY_METHOD = _words("take swapaxes round diagonal dot conj")
+_OF_SEVERAL = _words("cumsum cumprod")
+"""Of these what gives several numbers."""
+_KEPT_BY_METHOD = _words(
+    """
+    copy reshape transpose flatten ravel squeeze repeat clip take swapaxes round diagonal dot conj
+    """
+)
 """More methods that keep the dtype of their array."""
-OF_FLOATS = _words(
+_OF_EACH = _words(
     """
     sin cos tan arcsin arccos arctan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p sqrt cbrt
+    """
+)
+"""What computes a number with a point of each element, as wide as the element is."""
+_OF_MATRICES = _words(
+    """
     linalg.norm linalg.inv linalg.pinv linalg.solve linalg.cholesky linalg.det linalg.lstsq
     """
 )
 """What is float64 of integers as well."""
-ALWAYS_WIDE = _words("cov corrcoef interp polyfit polyval")
-COUNTS = _words(
+_KEPT = _words(
+    """
+    abs square sort copy clip round tile repeat roll flip pad diff append reshape transpose
+    expand_dims squeeze ascontiguousarray cumsum cumprod zeros_like ones_like empty_like
+    random.permutation
+    """
+)
+"""Functions whose array has the dtype of the one that they are given first."""
+_ALWAYS_WIDE = _words("cov corrcoef interp polyfit")
+MADE_WIDE = _words(
+    """
+    linspace logspace geomspace zeros ones empty eye identity hanning hamming blackman kaiser
+    bartlett loadtxt genfromtxt random.dirichlet
+    """
+)
+"""Functions that make float64 of nothing, or of numbers, unless a dtype is given."""
+_SIZE_AT = {
+    "rand": 0,
+    "randn": 0,
+    "random": 0,
+    "random_sample": 0,
+    "standard_normal": 0,
+    "exponential": 1,
+    "beta": 2,
+    "gamma": 2,
+    "gumbel": 2,
+    "laplace": 2,
+    "logistic": 2,
+    "lognormal": 2,
+    "normal": 2,
+    "uniform": 2,
+}
+_COUNTS = _words(
     """
     argsort argmax argmin digitize searchsorted count_nonzero nonzero flatnonzero random.randint
     """
@@ -59,14 +108,72 @@ SCALERS = _words("StandardScaler MinMaxScaler MaxAbsScaler RobustScaler Normaliz
 """Classes of `sklearn.preprocessing` that keep floats as they are, and make float64 of integers."""
 
 
-def operator_of(function: str) -> str | None:
-    """The operator that a function of NumPy applies, by the name of its node."""
-    return _OPERATORS.get(function)
+def size_at(drawing: str) -> int | None:
+    """Where a function of `numpy.random`, by its last name, or a method of a generator is told how
+    many numbers to draw; None: it draws none with a point. Without it they draw a number of
+    Python's, which torch takes for float32."""
+    return _SIZE_AT.get(drawing)
 
 
 def as_float(dtype: str | None) -> str | None:
-    """What a function with a fractional result makes of an array."""
-    return "float64" if dtype in _INTEGERS else dtype
+    """What a mean and its like make of an array."""
+    return "float64" if dtype in _INTEGERS or dtype in _NUMBERS else dtype
+
+
+def of_each(dtype: str | None) -> str | None:
+    """What `np.sqrt` and its like make of an array: uint8 becomes float16."""
+    return _NARROW[dtype] if dtype in _NARROW else as_float(dtype)
+
+
+def made_of(
+    function: str, count: int, side: Callable[[int], str | None], *, weighed: bool
+) -> str | None:
+    """The dtype that a function of NumPy makes of `count` arguments, of each of which `side` tells
+    the dtype or which kind of number it is; None: not certain. `weighed`: it is given weights."""
+    if function in _ALWAYS_WIDE:
+        return "float64"
+    if function in _COUNTS:
+        return "int64"
+    if function == "bincount":
+        return "float64" if weighed else "int64"
+    if function == "arange":
+        kinds = {side(at) for at in range(count)}
+        if REAL in kinds:
+            return "float64"
+        return "int64" if kinds == {INTEGER} else None
+    if function == "full":
+        return "float64" if count > 1 and side(1) == REAL else None
+    if function == "where":
+        return together(side(1), side(2)) if count == 3 else None
+    if function in _OPERATORS:
+        return combined(_OPERATORS[function], side(0), side(1)) if count > 1 else None
+    if function in MEANS or function in _OF_MATRICES:
+        return as_float(side(0))
+    if function in _OF_EACH:
+        return of_each(side(0))
+    if function == "random.permutation" and count and side(0) in (INTEGER, NUMBER):
+        return "int64"
+    kept = function in _KEPT or function in TOTALS or function in EXTREMES
+    dtype = side(0) if kept else None
+    return None if dtype in _NUMBERS else dtype
+
+
+def number_of(dtype: str | None) -> str:
+    """Which kind of number a single one of this dtype is."""
+    return REAL if dtype in _FLOATS else INTEGER if dtype in _INTEGERS else NUMBER
+
+
+def made_by_method(method: str, dtype: str | None) -> str | None:
+    """The dtype of what a method of an array gives; None: not certain."""
+    if method in MEANS:
+        return as_float(dtype)
+    return dtype if method in _KEPT_BY_METHOD | TOTALS | EXTREMES else None
+
+
+def is_one_number(function: str, count: int) -> bool:
+    """Whether a function of `count` arguments, one of them the array, gives a single number: it is
+    told no axis."""
+    return count < 2 and function in (MEANS | TOTALS | EXTREMES) - _OF_SEVERAL
 
 
 def combined(operator: str, left: str | None, right: str | None) -> str | None:

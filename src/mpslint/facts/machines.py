@@ -214,6 +214,21 @@ REDUCING = _words(
     """
 )
 """Operators whose result may be without dimensions."""
+OF_OTHER_DTYPE: dict[str, str] = {
+    **dict.fromkeys(_words(
+        """
+        gt lt ge le eq ne greater less greater_equal less_equal not_equal isnan isinf isfinite
+        isclose isneginf isposinf isreal isin logical_and logical_or logical_not logical_xor any all
+        signbit
+        """
+    ), "bool"),
+    **dict.fromkeys(_words(
+        """
+        argsort argmax argmin argwhere nonzero count_nonzero searchsorted bucketize multinomial
+        """
+    ), "int64"),
+}  # fmt: skip
+"""Functions and methods of tensors whose result is of this dtype, whatever they are given."""
 MIXING_LOSSES = _words("CTCLoss ctc_loss")
 """Losses whose targets and lengths may stay on the CPU."""
 MIXING_METHODS = _words(
@@ -315,19 +330,6 @@ HALVES: dict[str, str] = {
 """Names of the dtypes of 16 bits."""
 NOT_ON_MPS = frozenset({"float64", "complex128"})
 """Dtypes that MPS does not have: `TypeError: Cannot convert a MPS Tensor to float64`."""
-WIDE_ARRAYS = _words(
-    """
-    zeros ones empty linspace logspace eye random.rand random.randn random.uniform random.normal
-    random.random random.standard_normal random.beta random.gamma random.random_sample
-    loadtxt genfromtxt identity geomspace hanning hamming blackman random.exponential
-    random.dirichlet random.laplace
-    """
-)
-"""Functions of NumPy whose arrays are float64 unless a dtype is given."""
-WHOLE_ARRAYS = _words(
-    "arange argsort argmax argmin bincount nonzero random.randint random.permutation"
-)
-"""Functions of NumPy whose arrays are int64, or float64 for what is: none is float32."""
 ARRAY_DTYPE_AT = {
     **dict.fromkeys(("zeros", "ones", "empty", "array", "asarray", "asanyarray"), 1),
     **dict.fromkeys(("ascontiguousarray", "identity", "frombuffer", "fromiter", "fromfile"), 1),
@@ -336,14 +338,6 @@ ARRAY_DTYPE_AT = {
     "eye": 3,
 }
 """Functions of NumPy by where a dtype may be given without its name."""
-KEEPING_ARRAYS = _words(
-    """
-    array asarray copy stack vstack hstack concatenate ascontiguousarray sin cos tan exp log sqrt
-    abs square power clip expand_dims squeeze transpose reshape repeat tile roll flip pad cumsum
-    cumprod append maximum minimum
-    """
-)
-"""Functions of NumPy whose array has the dtype of what they are given first."""
 _POINTS = _words(
     "make_blobs make_circles make_classification make_friedman1 make_friedman2 make_friedman3"
     " make_gaussian_quantiles make_moons make_regression make_s_curve make_swiss_roll"
@@ -369,14 +363,6 @@ def sklearn_arrays(name: str, *, as_pair: bool) -> tuple[str | None, str | None]
         return None
     return "float64", "float64" if last in _OF_FLOATS else None
 
-
-OF_NUMBERS = _words("log log2 log10 log1p exp expm1 sqrt cbrt sin cos tan arctan tanh power")
-"""Functions of NumPy that make a number of Python's a float64 of NumPy's, of which `torch.tensor`
-makes a tensor of that dtype."""
-ARRAY_KEEPERS = _words(
-    "copy reshape transpose flatten ravel squeeze repeat swapaxes take clip round cumsum cumprod"
-)
-"""Methods of an array that keep its dtype."""
 
 EXITS = frozenset(
     {"sys.exit", "exit", "quit", "os._exit", "pytest.skip", "pytest.fail", "pytest.exit"}

@@ -36,8 +36,10 @@ from mpslint.semantics.value_syntax import only_defines
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices_at_hand import DeviceName
+    from mpslint.semantics.names import Binding, Names, Scope
     from mpslint.source import SourceFile
 
+_TORCHES = "names of torch, by scope"
 _CUDA_TEXT = "how the file names its GPU"
 _STRANGER = "nothing of the file needs torch yet: what reads it may have none"
 _FREE_NAMES = "free names for a device"
@@ -67,18 +69,27 @@ def torch_name(context: Context, at: ast.AST) -> str | None:
     """The name under which `at` sees torch; None where it is not imported for it."""
     names = context.names
     scope = names.scope_of(at)
+    known: dict[Scope, list[str]] = context.memo.setdefault(_TORCHES, {})  # type: ignore[assignment]
     while scope is not None:
-        for name, bindings in scope.bindings.items():
-            if any(b.qualified == "torch" for b in bindings if b.kind == "import"):
-                if names.owner(name, at) is scope:
-                    return name
-            elif len(bindings) == 1 and isinstance(bindings[0].value, ast.Call):
-                if names.resolve(bindings[0].value) == "torch" and names.owner(name, at) is scope:
-                    return name
+        if scope not in known:
+            known[scope] = [
+                name for name, bound in scope.bindings.items() if _is_torch(names, bound)
+            ]
+        for name in known[scope]:
+            if names.owner(name, at) is scope:
+                return name
         if scope.parent is None:
             return None
         scope = scope.parent
     return None
+
+
+def _is_torch(names: Names, bindings: list[Binding]) -> bool:
+    """`import torch`, and `torch = pytest.importorskip("torch")`."""
+    if any(one.qualified == "torch" for one in bindings if one.kind == "import"):
+        return True
+    made = bindings[0].value if len(bindings) == 1 else None
+    return isinstance(made, ast.Call) and names.resolve(made) == "torch"
 
 
 def chain(

@@ -15,7 +15,8 @@ Use instead: an LSTM followed by `nn.Linear`, which is not the same model: the r
 the full hidden state.
 
 ## What is not flagged
-`proj_size=0`, the default, and sizes that come from elsewhere.
+`proj_size=0`, the default, sizes that come from elsewhere, and the default of a parameter that all
+calls give.
 
 ## Fix safety
 There is no fix, because the model would change.
@@ -33,6 +34,7 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.taken_defaults import taken_default
 
 _POSITION = 7
 
@@ -57,11 +59,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _nonzero(context: Context, size: ast.expr) -> bool:
     """A number other than 0, written here, as the only value of a name, or as the default of a
     parameter."""
+    given: ast.expr | None = size
     if isinstance(size, ast.Name):
         reaching = context.flow.reaching(size)
-        if len(reaching) != 1 or reaching[0].kind not in ("assign", "parameter"):
-            return False
-        if reaching[0].value is None:
-            return False
-        size = reaching[0].value
-    return isinstance(size, ast.Constant) and type(size.value) is int and size.value != 0
+        is_local = len(reaching) == 1 and reaching[0].kind == "assign"
+        given = reaching[0].value if is_local else taken_default(context, size)
+    return isinstance(given, ast.Constant) and type(given.value) is int and given.value != 0

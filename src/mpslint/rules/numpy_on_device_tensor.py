@@ -14,8 +14,8 @@ of what is computed from an argument of a call whose result is copied to the CPU
 function (`score(x, lengths).cpu()`): the call computes on a device, on which its tensors are. And
 of the tensor that a function offloads (`offload_weight(weight)`), if it says nothing of the CPU.
 Libraries that read what they are given as arrays ask for the same memory: functions of
-matplotlib, seaborn, pandas, SciPy and scikit-learn's metrics, `np.stack([t])`, `np.save`, and
-`array[:] = t`.
+matplotlib, seaborn, pandas, SciPy and scikit-learn's metrics, `np.stack([t])`, `np.save`, and what
+fills a part of an array (`array[:] = t`, a mask, a whole row).
 The norm that `clip_grad_norm_` gives back is where the gradients are: NumPy's functions raise too.
 
 ## Why is this bad?
@@ -39,7 +39,8 @@ arm in which the device is the CPU; what is brought back to the device of its in
 decides what is moved there (the other arm is the CPU's); a chain that holds `.cpu()` or
 `.to("cpu")`; tensors of datasets, loaders and `from_numpy`; values of which nothing is known,
 because most `.numpy()` calls in real code are made on CPU tensors; TensorFlow's and other
-libraries' `.numpy()`; a statement of a notebook whose next one is the same with `.cpu()`, to show
+libraries' `.numpy()`; one element of an array (`losses[i] = loss`), for which NumPy asks a number
+and no memory; a statement of a notebook whose next one is the same with `.cpu()`, to show
 what fails. What a handler for `TypeError` replaces; a list whose items were copied to the CPU since
 they were put into it.
 
@@ -73,6 +74,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.array_reads import Read, read_of
 from mpslint.semantics.caught_errors import is_caught
 from mpslint.semantics.context import Context
+from mpslint.semantics.item_stores import asks_for_memory
 from mpslint.semantics.live_operands import copied_beside, offloaded
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.purpose import in_cpu_arm, only_gpu_is_cuda
@@ -102,7 +104,7 @@ class _Reason(NamedTuple):
     "MPS301",
     "numpy-on-device-tensor",
     severity=Severity.BREAKS,
-    triggers=(b"numpy", b"asarray", *(name.encode() for name in sorted(READING_PACKAGES))),
+    triggers=(b"asarray", *(name.encode() for name in sorted(READING_PACKAGES))),
     also=((b"import", b".numpy", b"array"),),
     fix=Applicability.SAFE,
     least=Confidence.CERTAIN,
@@ -147,9 +149,10 @@ def _handed(context: Context, rule: Rule) -> Iterator[Finding]:
     told: set[ast.expr] = set()
     for event in context.worlds.events(EventKind.HANDED):
         tensor = event.use
-        if tensor is None:  # `array[:] = tensor`
+        if tensor is None and isinstance(event.node, ast.Subscript):  # `array[:] = tensor`
             around = context.index.parents[event.node]
-            tensor = around.value if isinstance(around, ast.Assign) else None
+            if isinstance(around, ast.Assign) and asks_for_memory(context, event.node):
+                tensor = around.value
         if not isinstance(tensor, ast.expr) or tensor in told or event.caught:
             continue
         on = {where(atom) for _, atom in cases_of(event.value, event.worlds & (MAC | PORTED))}
@@ -171,6 +174,7 @@ def _may_be_handed(context: Context) -> bool:
         isinstance(target, ast.Subscript)
         and context.values.of(target.value).kind is Kind.NDARRAY
         and context.values.of(one.value).kind in (Kind.TENSOR, Kind.UNKNOWN)
+        and asks_for_memory(context, target)
         for one in context.index.of(ast.Assign)
         for target in one.targets
     )

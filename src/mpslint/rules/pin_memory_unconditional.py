@@ -22,9 +22,9 @@ loader = DataLoader(dataset, pin_memory=torch.cuda.is_available())
 ## What is not flagged
 Anything but the literal `True`, code behind a test for CUDA or about CUDA, and tensors that are
 pinned where somebody asked for it (`if pin_memory:`) or in a method `pin_memory`, which a loader
-calls of a batch that it pins; loaders in programs that have all warnings ignored. Loaders for
-several GPUs, and those in a function that moves to CUDA without asking: its `.cuda()` raises before
-anything is loaded.
+calls of a batch that it pins; the default of a parameter that all calls give; loaders in programs
+that have all warnings ignored. Loaders for several GPUs, and those in a function that moves to CUDA
+without asking: its `.cuda()` raises before anything is loaded.
 
 ## Fix safety
 Safe for `DataLoader`: on CUDA the value is the same. None for the default of a parameter. Where the

@@ -62,6 +62,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.device_work import Effect
 from mpslint.semantics.index import FUNCTIONS, LOOPS
 from mpslint.semantics.timing import TimedSpan
+from mpslint.semantics.value_syntax import keyword
 from mpslint.semantics.worlds.machines import MACS
 
 _MESSAGE = "Wait for the device before the clock is read (that changes what is measured)"
@@ -109,7 +110,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _by_timeit(context: Context, rule: Rule) -> Iterator[Finding]:
     """What `timeit` calls a number of times, and reads the clock right behind."""
     for call in context.calls_of("timeit.timeit", "timeit.repeat"):
-        called = call.args[0] if call.args else None
+        called = call.args[0] if call.args else keyword(call, "stmt")
         if called is None or not context.work.queues(called):
             continue
         if context.worlds.reach(call) & MACS:

@@ -10,6 +10,7 @@ from mpslint.semantics.array_sources import ArraySources, part_of
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.names import Binding, Names
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import keyword
 from mpslint.semantics.values import Values
 
 
@@ -35,36 +36,7 @@ _NUMPY_ALIASES = {
     "bool": "bool",
     "bool_": "bool",
 }
-_ARRAY_MAKERS = _words(
-    """
-    linspace logspace geomspace zeros ones empty eye identity hanning hamming blackman kaiser
-    bartlett
-    """
-)
-_RANDOM_SIZE_POSITION = {
-    # Without a size these draw a Python float, which torch takes for float32.
-    "rand": 0,
-    "randn": 0,
-    "random": 0,
-    "random_sample": 0,
-    "standard_normal": 0,
-    "uniform": 2,
-    "normal": 2,
-    "laplace": 2,
-    "lognormal": 2,
-    "gumbel": 2,
-    "logistic": 2,
-    "beta": 2,
-    "exponential": 1,
-}
 _JOINING = frozenset({"concatenate", "stack", "vstack", "hstack"})
-ELEMENTWISE = _words(
-    """
-    sin cos tan exp log log1p expm1 sqrt abs square cumsum cumprod flip sort clip concatenate
-    stack vstack hstack tile repeat reshape transpose expand_dims squeeze ascontiguousarray copy
-    diff append roll
-    """
-)
 KEEPING = _words(
     """
     reshape copy transpose flatten ravel squeeze repeat clip cumsum cumprod view unsqueeze
@@ -150,46 +122,30 @@ class ArrayDTypes:
             given = node.args[place]
         if given is not None:
             return self.numpy_dtype(given)
-        if qualified == f"numpy.random.{last}" and last in _RANDOM_SIZE_POSITION:
+        if qualified == f"numpy.random.{last}" and facts.size_at(last) is not None:
             return self._drawn(node, last)
-        if last in _ARRAY_MAKERS:
+        name = qualified[len("numpy.") :]
+        if name in facts.MADE_WIDE:
             return "float64" if node.args else None
-        if last == "arange" and node.args:
-            kinds = {self._number(argument) for argument in node.args}
-            if facts.REAL in kinds:
-                return "float64"
-            return "int64" if kinds == {facts.INTEGER} else None
-        if last == "full" and len(node.args) > 1 and _is_float(node.args[1]):
-            return "float64"
         if last in ("array", "asarray", "ascontiguousarray") and node.args:
             return self._from_literal(node.args[0])
-        return self._made_of_arrays(node, qualified[len("numpy.") :]) if node.args else None
+        return self._made_of_arrays(node, name) if node.args else None
 
     def _made_of_arrays(self, node: ast.Call, name: str) -> str | None:
         """What a function of NumPy makes of its arguments."""
-        first, rest = node.args[0], node.args[1:]
-        if name in facts.ALWAYS_WIDE:
-            return "float64"
-        if name in facts.COUNTS:
-            return "int64"
-        if name == "bincount":
-            weighed = rest or keyword(node, "weights") is not None
-            return "float64" if weighed else "int64"
-        if name == "where":
-            return facts.together(*map(self._side, rest)) if len(rest) == 2 else None
         if name == "unique":
-            return self.array(first) if len(node.args) + len(node.keywords) == 1 else None
-        operator = facts.operator_of(name)
-        if operator is not None:
-            sides = self._side(first), self._side(rest[0]) if rest else None
-            return facts.combined(operator, *sides)
-        if name in facts.MEANS or name in facts.OF_FLOATS:
-            return facts.as_float(self._from_literal(first))
-        if name in facts.TOTALS or name in facts.EXTREMES or name == "zeros_like":
-            return self._from_literal(first)
+            alone = len(node.args) + len(node.keywords) == 1
+            return self.array(node.args[0]) if alone else None
         if name in _JOINING:
-            return self._joined(first)
-        return self.array(first) if name in ELEMENTWISE else None
+            return self._joined(node.args[0])
+        weighed = len(node.args) > 1 or keyword(node, "weights") is not None
+        return facts.made_of(
+            name, len(node.args), lambda at: self._argument(node.args[at]), weighed=weighed
+        )
+
+    def _argument(self, node: ast.expr) -> str | None:
+        found = self._from_literal(node)
+        return found if found is not None else self._number(node)
 
     def _array_method(
         self, node: ast.Call, function: ast.Attribute, given: ast.expr | None
@@ -197,16 +153,14 @@ class ArrayDTypes:
         name = function.attr
         if name == "astype" and (node.args or given):
             return self.numpy_dtype(node.args[0] if node.args else given)
-        if name in _RANDOM_SIZE_POSITION and self._generator(function.value):
+        if facts.size_at(name) is not None and self._generator(function.value):
             return self._drawn(node, name)
         if name in ("fit_transform", "transform") and node.args and self._scales(function.value):
             return facts.as_float(self.array(node.args[0]))
         if given is not None and name in facts.MEANS | facts.TOTALS:
             return self.numpy_dtype(given)
-        if name in facts.MEANS:
-            return facts.as_float(self.array(function.value))
-        keeps = KEEPING | facts.TOTALS | facts.EXTREMES | facts.KEPT_BY_METHOD
-        return self.array(function.value) if name in keeps else None
+        dtype = self.array(function.value)
+        return dtype if name in KEEPING else facts.made_by_method(name, dtype)
 
     def _scales(self, node: ast.expr) -> bool:
         """Whether `node` is a scaler of scikit-learn."""
@@ -243,7 +197,8 @@ class ArrayDTypes:
         )
 
     def _drawn(self, node: ast.Call, name: str) -> str | None:
-        sized = keyword(node, "size") is not None or len(node.args) > _RANDOM_SIZE_POSITION[name]
+        at = facts.size_at(name)
+        sized = keyword(node, "size") is not None or (at is not None and len(node.args) > at)
         given = keyword(node, "dtype")
         if given is not None:
             return self.numpy_dtype(given)
@@ -314,10 +269,6 @@ class ArrayDTypes:
             if None not in sides and (facts.REAL in sides or isinstance(node.op, ast.Div)):
                 return facts.REAL
         return facts.NUMBER if self._values.of(node).kind is Kind.NUMBER else None
-
-
-def keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((item.value for item in call.keywords if item.arg == name), None)
 
 
 def _is_field(index: ast.expr) -> bool:

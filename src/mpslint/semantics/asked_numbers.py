@@ -12,7 +12,7 @@ from mpslint.semantics.flow import Flow
 from mpslint.semantics.names import Names
 from mpslint.semantics.sized_by_data import is_sized_by_data, operand
 from mpslint.semantics.value import Kind
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.value_syntax import keyword, last_name
 from mpslint.semantics.values import Values
 
 READERS = frozenset({"print", "float", "int", "bool", "str", "repr", "max", "min", "sorted"})
@@ -24,6 +24,9 @@ _METHODS = frozenset(
 )
 _COMPARING = frozenset({"equal", "allclose", "is_nonzero"})
 """Functions and methods of torch's that hand back a truth of Python's."""
+_ON_HOST = frozenset(
+    {Kind.NUMBER, Kind.STRING, Kind.FLAG, Kind.DEVICE, Kind.DEVICE_STRING, Kind.NDARRAY}
+)
 READS = frozenset({"item", "tolist", "numpy", "cpu", "__array__"})
 
 
@@ -78,7 +81,9 @@ class AskedNumbers:
         name = last_name(call.func) or ""
         qualified = self._names.resolve(call.func) or ""
         if qualified == "torch.save":
-            return True  # What it writes it copies first, behind all that is queued.
+            # What it writes of a device it copies first, behind all that is queued.
+            written = call.args[0] if call.args else keyword(call, "obj")
+            return written is None or self._may_hold_tensors(written)
         if isinstance(call.func, ast.Name) and not qualified:
             return name in _TRUTHS and any(self._is_tensor(part) for part in _elements(call))
         if isinstance(call.func, ast.Attribute):
@@ -91,6 +96,18 @@ class AskedNumbers:
         if asked is None or not self._is_tensor(asked):
             return False
         return name in _COMPARING or is_sized_by_data(self._names, self._values, call)
+
+    def _may_hold_tensors(self, node: ast.expr) -> bool:
+        """Whether something of a device may be in what is written: a number, a text and what was
+        copied to the CPU are not."""
+        if isinstance(node, ast.Constant):
+            return False
+        if isinstance(node, ast.Dict):
+            return any(self._may_hold_tensors(part) for part in node.values)
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            return any(self._may_hold_tensors(part) for part in node.elts)
+        value = self._values.of(node)
+        return not value.on_cpu and value.kind not in _ON_HOST
 
     def _looks_into(self, node: ast.Compare) -> bool:
         """`1.5 in output`, `loss in (low, high)`, and `0 < loss < 1`, which asks for a truth."""

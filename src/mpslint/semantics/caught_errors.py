@@ -8,12 +8,11 @@ shows what went wrong; around one statement it is a trial as well.
 from __future__ import annotations
 
 import ast
-import builtins
 from typing import TYPE_CHECKING
 
-from mpslint.facts import machines as facts
+from mpslint.semantics.giving_up import gives_up, raises_on
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.worlds.errors import kinds_of, may_catch
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -40,31 +39,17 @@ def is_caught(context: Context, node: ast.AST, error: str) -> bool:
 
 
 def _deals_with(handler: ast.ExceptHandler, error: str, *, alone: bool) -> bool:
-    last = handler.body[-1]
-    if isinstance(last, ast.Raise):
+    if gives_up(handler.body) or raises_on(handler):
         return False
-    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
-        if ast.unparse(last.value.func) in facts.EXITS:
-            return False
-    if handler.type is None:
-        return alone
-    return any(_is_for(kind, error, alone) for kind in _items(handler.type))
+    return _is_for(kinds_of(handler.type), error, alone)
 
 
 def _suppresses(context: Context, call: ast.expr, error: str) -> bool:
     if not isinstance(call, ast.Call) or context.resolve(call.func) != _SUPPRESSING:
         return False
-    return any(_is_for(kind, error, True) for kind in call.args)
+    return any(_is_for(kinds_of(kind), error, True) for kind in call.args)
 
 
-def _items(kinds: ast.expr) -> list[ast.expr]:
-    return kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-
-
-def _is_for(kind: ast.expr, error: str, alone: bool) -> bool:
-    """Whether a handler for `kind` is meant for `error`: it, or what it is a kind of."""
-    name = last_name(kind) or ""
-    if name == error:
-        return True
-    caught, raised = getattr(builtins, name, None), getattr(builtins, error)
-    return alone and isinstance(caught, type) and issubclass(raised, caught)
+def _is_for(kinds: frozenset[str], error: str, alone: bool) -> bool:
+    """Whether who names these kinds means `error`: it, or what it is a kind of."""
+    return error in kinds or (alone and may_catch(kinds, error))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.clocks import CLOCKS
 from mpslint.semantics.index import FunctionNode
 from mpslint.semantics.step_calls import called_by_name
-from mpslint.semantics.timing import CLOCKS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

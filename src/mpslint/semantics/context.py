@@ -123,7 +123,7 @@ class Context:
 
     @cached_property
     def loops(self) -> Loops:
-        return Loops(self.index, self.values, self.flow)
+        return Loops(self.index, self.names, self.values, self.flow)
 
     @cached_property
     def worlds(self) -> Worlds:

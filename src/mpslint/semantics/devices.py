@@ -16,6 +16,7 @@ from mpslint.semantics.devices_at_hand import DeviceName, DevicesAtHand
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Names
+from mpslint.semantics.result_devices import ResultDevices
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import FACTORIES, LIKE_FACTORIES, Kind, Values
 
@@ -73,6 +74,10 @@ class Devices:
         self._values = values
         self._named = DevicesAtHand(index, names, flow, values)
         self._literals: list[Literal] | None = None
+
+    @property
+    def results(self) -> ResultDevices:
+        return self._named.results
 
     # literals
 

@@ -14,7 +14,7 @@ from mpslint.semantics.device_text import FORMAT, LITERAL, PREFIX
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, SCOPE_NODES, Index
 from mpslint.semantics.names import Binding, Names, Scope
-from mpslint.semantics.result_devices import takes_results
+from mpslint.semantics.result_devices import ResultDevices
 from mpslint.semantics.set_by_then import is_set_by_then
 from mpslint.semantics.values import Kind, Value, Values
 
@@ -40,6 +40,7 @@ class DevicesAtHand:
         self._names = names
         self._flow = flow
         self._values = values
+        self.results = ResultDevices(index)
         self._device_names: dict[Scope, list[str]] = {}
         """The names in a scope that may be those of devices, the likeliest first."""
 
@@ -91,7 +92,7 @@ class DevicesAtHand:
         if len(bindings) == 1 and none_by_default(bindings[0]):
             return None
         if any(one.kind == "parameter" for one in bindings):
-            if takes_results(self._index, self._index.function(node), name):
+            if self.results.takes(self._index.function(node), name):
                 return None
         probe = ast.Name(id=name, ctx=ast.Load())
         parts = [self._values.bound(binding, probe) for binding in bindings]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import names_device
 from mpslint.semantics.elsewhere import set_by
 from mpslint.semantics.imported import imported_base
-from mpslint.semantics.result_devices import takes_results
 from mpslint.semantics.selected_devices import assigned_cuda, picks_cuda
 from mpslint.semantics.set_by_then import is_set_by_then
 
@@ -52,7 +51,7 @@ def name_in_use(context: Context, node: ast.AST) -> ast.Name | None:
     for use in uses:
         if context.index.function(use) is not function or not flow.surely_bound(use.id, node):
             continue
-        if takes_results(context.index, function, use.id):
+        if context.devices.results.takes(function, use.id):
             continue
         held = flow.reaching_name(use.id, node)
         if held and held == flow.reaching(use):

@@ -9,14 +9,13 @@ from __future__ import annotations
 import ast
 
 from mpslint.semantics.array_dtypes import (
-    ELEMENTWISE,
     KEEPING,
     MAX_DEPTH,
     ArrayDTypes,
     is_number,
-    keyword,
 )
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import keyword
 from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
 
 
@@ -54,6 +53,15 @@ _CASTS = {
     "bool": "bool",
 }
 _LEGACY = {"DoubleTensor": "float64", "FloatTensor": "float32", "HalfTensor": "float16"}
+
+
+_ELEMENTWISE = _words(
+    """
+    sin cos tan exp log log1p expm1 sqrt abs square cumsum cumprod flip sort clip concatenate
+    stack vstack hstack tile repeat reshape transpose expand_dims squeeze ascontiguousarray copy
+    diff append roll
+    """
+)
 
 
 class DTypes(ArrayDTypes):
@@ -111,7 +119,7 @@ class DTypes(ArrayDTypes):
             return None
         if last in _LEGACY:
             return _LEGACY[last]
-        if last in ELEMENTWISE and node.args and not isinstance(node.args[0], ast.List):
+        if last in _ELEMENTWISE and node.args and not isinstance(node.args[0], ast.List):
             return self.tensor(node.args[0])
         return None
 
@@ -131,7 +139,7 @@ class DTypes(ArrayDTypes):
                 return None
             known = all(self._names_device(argument) for argument in node.args[:1])
             return self.tensor(function.value) if known else None
-        if function.attr in KEEPING or function.attr in ELEMENTWISE:
+        if function.attr in KEEPING or function.attr in _ELEMENTWISE:
             return self.tensor(function.value)
         return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.machines import REARRANGING
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.steps import is_device_tensor
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _BARS = frozenset({"tqdm", "trange", "track"})
-_RESHAPING = frozenset({"einops.repeat", "einops.rearrange", "einops.reduce"})
-"""What gives a tensor in another shape where it was."""
 _KINDS = "kinds of the loops in loops"
 _NAMES_FOLLOWED = 3
 """`sigmas = self.schedule(n, device=x.device)`, `sigmas = repeat(sigmas, ...)`, and the text."""
@@ -86,7 +85,7 @@ def lies_on_device(context: Context, node: ast.expr, names: int = _NAMES_FOLLOWE
 
 
 def _is_made_there(context: Context, call: ast.Call, names: int) -> bool:
-    if context.resolve(call.func) in _RESHAPING and call.args:
+    if context.resolve(call.func) in REARRANGING and call.args:
         return lies_on_device(context, call.args[0], names - 1) if names else False
     place = keyword(call, "device")
     if place is None or context.guards.has(call, "cpu"):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.taken_defaults import taken_default
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def loader_options(context: Context) -> Iterator[Option]:
                 for name, value in _spread(context, item.value):
                     yield Option(name, value, call)
             elif isinstance(item.value, ast.Name):
-                default = _default(context, item.value)
+                default = taken_default(context, item.value)
                 if default is not None:
                     yield Option(item.arg, default, call, is_default=True)
             else:
@@ -70,19 +71,3 @@ def _spread(context: Context, options: ast.expr) -> Iterator[tuple[str, ast.expr
     elif isinstance(options, ast.Call) and isinstance(options.func, ast.Name):
         if options.func.id == "dict" and context.names.owner("dict", options) is None:
             yield from ((item.arg, item.value) for item in options.keywords if item.arg)
-
-
-def _default(context: Context, name: ast.Name) -> ast.expr | None:
-    """The default of a parameter that is given on as it is, where some call leaves it out or the
-    calls are not seen."""
-    found = context.flow.reaching(name)
-    if len(found) != 1 or found[0].kind != "parameter" or found[0].value is None:
-        return None
-    function = context.index.function(name)
-    if function is None:
-        return None
-    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
-    at = names.index(name.id) if name.id in names else len(names)
-    calls = context.index.calls.get(function.name, ())
-    given = (name.id in {item.arg for item in one.keywords} or len(one.args) > at for one in calls)
-    return None if calls and all(given) else found[0].value

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.seldom_arms import FEW
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 _REGISTERED = ("register_buffer", "register_parameter", "register_module", "add_module")
 _LIGHTNING_COUNTS = ("global_step", "current_epoch")
 """Attributes of `LightningModule` (lightning/pytorch/core/module.py)."""
-_FEW = 100
-"""Above it a number of turns is a phase of a training run, whose waits are felt."""
 
 
 def counted_up(item: ast.stmt, counters: Container[str]) -> str | None:
@@ -175,7 +174,7 @@ def at_first(test: ast.expr, counters: Container[str]) -> bool:
         return False
     if not isinstance(right, ast.Constant) or not isinstance(right.value, int):
         return False
-    if right.value > _FEW:
+    if right.value > FEW:
         return False
     return (isinstance(left, ast.Name) and left.id in counters) or (
         isinstance(left, ast.Attribute) and left.attr in _LIGHTNING_COUNTS

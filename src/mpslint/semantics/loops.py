@@ -11,14 +11,15 @@ import ast
 import enum
 from collections.abc import Iterator
 
+from mpslint.facts.clocks import CLOCKS
 from mpslint.facts.priors import matches
 from mpslint.semantics.asked_gradients import only_asks_gradients
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
 from mpslint.semantics.intervals import is_part_of_training, turns_once
 from mpslint.semantics.loop_tests import holds_once, mode, warms_up
+from mpslint.semantics.names import Names
 from mpslint.semantics.rare_tests import RareTests
-from mpslint.semantics.seldom_arms import CLOCKS
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind, Values
 
@@ -38,13 +39,14 @@ class LoopKind(enum.Enum):
 
 
 class Loops:
-    def __init__(self, index: Index, values: Values, flow: Flow) -> None:
+    def __init__(self, index: Index, names: Names, values: Values, flow: Flow) -> None:
         self._index = index
+        self._names = names
         self._values = values
         self._flow = flow
         self._kinds: dict[ast.AST, LoopKind] = {}
         self._calls: dict[Loop | FunctionNode, list[ast.Call]] | None = None
-        self._rare = RareTests(index, flow)
+        self._rare = RareTests(index, names, flow)
         self._waits: dict[Loop | FunctionNode, bool] = {}
         self._skipped: dict[Loop | FunctionNode, frozenset[ast.stmt]] = {}
         self._every: dict[tuple[ast.stmt, Loop | FunctionNode], bool] = {}
@@ -225,7 +227,7 @@ class Loops:
                 return False
             if isinstance(parent, ast.If) and not parent.orelse and not _asks_for_calls(parent):
                 return any(
-                    isinstance(item, ast.Call) and last_name(item.func) in CLOCKS
+                    isinstance(item, ast.Call) and self._names.resolve(item.func) in CLOCKS
                     for statement in parent.body
                     for item in ast.walk(statement)
                 )

@@ -10,9 +10,9 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from mpslint.facts.clocks import CLOCKS
 from mpslint.semantics.device_work import Effect
 from mpslint.semantics.index import FUNCTIONS, LOOPS
-from mpslint.semantics.timing import CLOCKS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -16,19 +16,21 @@ from mpslint.semantics.loop_tests import (
     counted_by,
     deciding_names,
 )
-from mpslint.semantics.seldom_arms import counts, is_seldom_case, seldom_arm, waits_a_while
+from mpslint.semantics.seldom_arms import Elapsed, counts, is_seldom_case, seldom_arm
 
 if TYPE_CHECKING:
     from mpslint.semantics.flow import Flow
     from mpslint.semantics.index import Index
+    from mpslint.semantics.names import Names
 
 _NAMES_FOLLOWED = 2
 """`every = step % 50`, `is_log_step = every == 0`, and the test: more is not seen in real code."""
 
 
 class RareTests:
-    def __init__(self, index: Index, flow: Flow) -> None:
+    def __init__(self, index: Index, names: Names, flow: Flow) -> None:
         self._index = index
+        self._elapsed = Elapsed(names, flow)
         self._flow = flow
         self._known: dict[tuple[ast.expr, int], bool] = {}
         self._counted: dict[ast.AST, frozenset[str]] = {}
@@ -86,21 +88,39 @@ class RareTests:
         if isinstance(parent, ast.match_case):
             subject = self._index.parents[parent].subject  # type: ignore[attr-defined]
             counters = self._counters(subject, few=False)
-            return child in parent.body and is_seldom_case(parent, subject, counters)
+            if child not in parent.body:
+                return False
+            return is_seldom_case(parent, subject, counters) or (
+                parent.guard is not None and counts(subject, counters) and self._passes_few(parent)
+            )
         if not isinstance(parent, ast.If | ast.IfExp):
             return False
         body = parent.body if isinstance(parent.body, list) else [parent.body]
-        arm = seldom_arm(parent.test, self._counters(parent.test, few=False))
+        arm = seldom_arm(parent.test, self._counters(parent.test, few=False), self._flow)
         if arm is not None and (child in body) is arm:
             return True
-        return child in body and waits_a_while(parent.test, body, self._flow)
+        return child in body and self._elapsed.waits_a_while(parent.test, body)
+
+    def _passes_few(self, case: ast.match_case) -> bool:
+        """`case n if n % 10 == 0:` of `match i:`"""
+        guard = case.guard
+        assert guard is not None
+        counters = self._counters(guard, few=False)
+        if isinstance(case.pattern, ast.MatchAs) and case.pattern.name is not None:
+            counters.add(case.pattern.name)
+        arms = (
+            seldom_arm(guard, counters, self._flow),
+            arm_of_one_turn(guard, counters),
+            at_first(guard, counters),
+        )
+        return True in arms or self.holds(guard)
 
     def few_turns_pass(self, test: ast.expr) -> bool:
-        return seldom_arm(test, self._counters(test, few=False)) is True
+        return seldom_arm(test, self._counters(test, few=False), self._flow) is True
 
     def keeps_few_turns(self, test: ast.expr) -> bool:
         """Whether a few turns alone go on behind a test: `if i not in steps: continue`."""
-        return seldom_arm(test, self._counters(test, few=False)) is False
+        return seldom_arm(test, self._counters(test, few=False), self._flow) is False
 
     def _counters(self, node: ast.AST, few: bool = True) -> set[str]:
         """Names that hold the number of the turn, in the loops around `node`: `i` of

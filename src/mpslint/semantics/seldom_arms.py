@@ -11,30 +11,55 @@ import ast
 from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from mpslint.facts.clocks import CLOCKS
 from mpslint.facts.priors import matches
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.flow import Flow
+    from mpslint.semantics.names import Names
 
-CLOCKS = frozenset({"time", "perf_counter", "monotonic", "process_time", "default_timer"})
 _DEBUG = 10
 """`logging.DEBUG` (docs.python.org/3/library/logging.html): what is off unless somebody asks."""
-_ORDERED = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+FEW = 100
+"""Above it a number of turns is a phase of a training run, whose waits are felt."""
+_COLLECTIONS = frozenset({"list", "set", "tuple", "frozenset", "sorted"})
+_STEPS = 6
+"""So many expressions within each other are followed."""
 
 
-def seldom_arm(test: ast.expr, counters: Container[str]) -> bool | None:
+def seldom_arm(test: ast.expr, counters: Container[str], flow: Flow) -> bool | None:
     """Which arm of a test a few turns alone come to: the first (True) or the second (False); None
     where neither is known for it."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        arm = seldom_arm(test.operand, counters)
+        arm = seldom_arm(test.operand, counters, flow)
         return None if arm is None else not arm
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        return True if any(seldom_arm(part, counters) for part in test.values) else None
+        return True if any(seldom_arm(part, counters, flow) for part in test.values) else None
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         if isinstance(test.ops[0], ast.In | ast.NotIn) and counts(test.left, counters):
-            return isinstance(test.ops[0], ast.In)
+            few = _are_few(test.comparators[0], flow)
+            return isinstance(test.ops[0], ast.In) if few else None
     return True if _asks_for_debugging(test) else None
+
+
+def _are_few(turns: ast.expr, flow: Flow, depth: int = _STEPS) -> bool:
+    """Whether turns that are listed are few of all: not a stretch of them (`range(1, 1000)`)."""
+    if isinstance(turns, ast.Name):
+        made = [item.value for item in flow.reaching(turns) if item.kind == "assign"]
+        turns = made[0] if len(made) == 1 and made[0] is not None else turns
+    if not isinstance(turns, ast.Call) or not isinstance(turns.func, ast.Name) or not turns.args:
+        return True
+    if turns.func.id in _COLLECTIONS:
+        return not depth or _are_few(turns.args[0], flow, depth - 1)
+    if turns.func.id != "range":
+        return True
+    numbers = [item.value if isinstance(item, ast.Constant) else None for item in turns.args]
+    first, last, step = (0, *numbers, 1) if len(numbers) == 1 else (*numbers, 1)[:3]
+    if step != 1:
+        return True
+    known = isinstance(first, int) and isinstance(last, int)
+    return known and last - first <= FEW  # type: ignore[operator]
 
 
 def counts(node: ast.expr, counters: Container[str]) -> bool:
@@ -48,10 +73,8 @@ def counts(node: ast.expr, counters: Container[str]) -> bool:
 
 
 def is_seldom_case(case: ast.match_case, subject: ast.expr, counters: Container[str]) -> bool:
-    """`case 0:` of `match i % 10:`, and `case n if n % 10 == 0:` of `match i:`."""
-    if not counts(subject, counters):
-        return False
-    return case.guard is not None or _is_of_numbers(case.pattern)
+    """`case 0:` of `match i % 10:`, whatever its guard asks."""
+    return counts(subject, counters) and _is_of_numbers(case.pattern)
 
 
 def _is_of_numbers(pattern: ast.pattern) -> bool:
@@ -60,35 +83,72 @@ def _is_of_numbers(pattern: ast.pattern) -> bool:
     return isinstance(pattern, ast.MatchValue)
 
 
-def waits_a_while(test: ast.expr, body: Sequence[ast.AST], flow: Flow) -> bool:
-    """Whether a test compares what the clock says with a time that its arm sets anew: it does not
-    hold again before that time has passed."""
-    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], _ORDERED):
-        return False
-    asked = [item for part in _behind(test, flow) for item in ast.walk(part)]
-    if not any(isinstance(item, ast.Call) and last_name(item.func) in CLOCKS for item in asked):
-        return False
-    places = {
-        ast.unparse(item)
-        for item in asked
-        if isinstance(item, ast.Name | ast.Attribute | ast.Subscript)
-    }
-    return any(
-        ast.unparse(target) in places
-        for statement in body
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-    )
+class Elapsed:
+    """What the clocks of a file say in its tests."""
 
+    def __init__(self, names: Names, flow: Flow) -> None:
+        self._names = names
+        self._flow = flow
 
-def _behind(test: ast.expr, flow: Flow) -> Iterator[ast.expr]:
-    """A test, and what the names in it were given."""
-    yield test
-    for item in ast.walk(test):
-        if isinstance(item, ast.Name):
-            for binding in flow.reaching(item):
-                if binding.kind == "assign" and binding.value is not None:
-                    yield binding.value
+    def waits_a_while(self, test: ast.expr, body: Sequence[ast.AST]) -> bool:
+        """Whether a test asks that the clock is past a time, which its arm then sets anew: it does
+        not hold again before that time has passed."""
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return False
+        later, earlier = test.left, test.comparators[0]
+        if isinstance(test.ops[0], ast.Lt | ast.LtE):
+            later, earlier = earlier, later
+        elif not isinstance(test.ops[0], ast.Gt | ast.GtE):
+            return False
+        anew = {
+            ast.unparse(target)
+            for statement in body
+            if isinstance(statement, ast.Assign) and self._sign(statement.value, frozenset()) > 0
+            for target in statement.targets
+        }
+        sides = self._sign(later, anew), self._sign(earlier, anew)
+        if not (sides[0] > 0 or sides[1] < 0):
+            return False
+        return any(
+            isinstance(item, ast.Name | ast.Attribute | ast.Subscript) and ast.unparse(item) in anew
+            for part in self._behind(test)
+            for item in ast.walk(part)
+        )
+
+    def _sign(self, node: ast.expr, apart: Container[str], depth: int = _STEPS) -> int:
+        """1 where a number grows as time goes by, -1 where it falls, 0 where neither is known.
+        What is `apart` does not go by."""
+        if not depth:
+            return 0
+        if isinstance(node, ast.Call):
+            if self._names.resolve(node.func) in CLOCKS:
+                return 1
+            # `(now() - last).total_seconds()`, `int(now() - last)`
+            held = node.func.value if isinstance(node.func, ast.Attribute) else None
+            given = held if held is not None or not node.args else node.args[0]
+            return self._sign(given, apart, depth - 1) if given is not None else 0
+        if isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in apart:
+            return 0
+        if isinstance(node, ast.Attribute):  # `(now() - last).seconds`
+            return self._sign(node.value, apart, depth - 1)
+        if isinstance(node, ast.BinOp):
+            left = self._sign(node.left, apart, depth - 1)
+            right = self._sign(node.right, apart, depth - 1)
+            return left - right if isinstance(node.op, ast.Sub) else left or right
+        if isinstance(node, ast.Name):
+            found = self._flow.reaching(node)
+            if len(found) == 1 and found[0].kind in ("assign", "walrus") and found[0].value:
+                return self._sign(found[0].value, apart, depth - 1)
+        return self._sign(node.value, apart, depth) if isinstance(node, ast.NamedExpr) else 0
+
+    def _behind(self, test: ast.expr) -> Iterator[ast.expr]:
+        """A test, and what the names in it were given."""
+        yield test
+        for item in ast.walk(test):
+            if isinstance(item, ast.Name):
+                for binding in self._flow.reaching(item):
+                    if binding.kind == "assign" and binding.value is not None:
+                        yield binding.value
 
 
 def _asks_for_debugging(test: ast.expr) -> bool:

@@ -16,20 +16,6 @@ from mpslint.semantics.handed_work import HandedWork
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
 from mpslint.semantics.loops import Loop, Loops
 
-CLOCKS = (
-    "time.time",
-    "time.perf_counter",
-    "time.monotonic",
-    "time.process_time",
-    "time.time_ns",
-    "time.perf_counter_ns",
-    "time.monotonic_ns",
-    "time.process_time_ns",
-    "timeit.default_timer",
-    "datetime.datetime.now",
-    "datetime.datetime.utcnow",
-)
-
 
 class TimedSpan(NamedTuple):
     """`end - start`, two reads of a clock in one run of a block."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.clocks import CLOCKS
 from mpslint.semantics.index import FUNCTIONS, LOOPS
 from mpslint.semantics.order import following
-from mpslint.semantics.timing import CLOCKS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -5,6 +5,17 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
+from mpslint.facts.arrays import (
+    INTEGER,
+    MADE_WIDE,
+    NUMBER,
+    REAL,
+    is_one_number,
+    made_by_method,
+    made_of,
+    number_of,
+    size_at,
+)
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL
@@ -12,16 +23,22 @@ from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
     CONST,
+    HOST,
     NAME,
+    ON_HOST,
     SEQUENCE,
     TENSOR,
-    UNK,
     Atom,
     Value,
+    dtype_of,
     one,
 )
 
-_OF_NUMBERS = frozenset({"array", "asarray"})
+_FROM_PARTS = frozenset(
+    {"array", "asarray", "ascontiguousarray", "stack", "vstack", "hstack", "concatenate"}
+)
+"""What makes an array of what it is given, perhaps in a list."""
+_OF_NUMBERS = {INTEGER: "int64", REAL: "float64", NUMBER: None}
 
 
 def _is_real(value: Value) -> bool:
@@ -32,11 +49,30 @@ def _is_real(value: Value) -> bool:
     return atom.kind == CONST and type(atom.v) is float
 
 
+def _side(value: Value) -> str | None:
+    """What NumPy takes a value for: the dtype of an array, or which kind of number it is."""
+    atom = one(value, ALL)
+    if atom.kind == SEQUENCE and atom.v:
+        return "float64" if _is_real(atom) else _whole(_side(atom.v[0]))
+    if atom.kind == ARRAY:
+        return number_of(dtype_of(atom)) if atom.scalar else dtype_of(atom)
+    if atom.kind == CONST and type(atom.v) in (int, float):
+        return REAL if type(atom.v) is float else INTEGER
+    return NUMBER if atom.kind == HOST else None
+
+
+def _whole(side: str | None) -> str | None:
+    """The dtype of an array of such numbers, or of parts of this dtype."""
+    return _OF_NUMBERS.get(side, side) if side is not None else None
+
+
 class Arrays(Core):
-    def of_array(self, atom: Atom, name: str, args: list[Value]) -> Value:
-        if name == "astype" and args:
-            return _typed(args[0])
-        return Atom(ARRAY, atom.v if name in facts.ARRAY_KEEPERS else None)
+    def of_array(self, atom: Atom, name: str, args: list[Value], keywords: Env) -> Value:
+        to = keywords.get("dtype", args[0] if name == "astype" and args else None)
+        if to is not None:
+            return _typed(to)
+        alone = atom.scalar or is_one_number(name, 1 + len(args) + len(keywords))
+        return Atom(ARRAY, made_by_method(name, dtype_of(atom)), scalar=alone)
 
     def read_as_arrays(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
         """Tensors, perhaps in a list, are given to a function that asks for their memory."""
@@ -56,28 +92,27 @@ class Arrays(Core):
     def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """A function of NumPy."""
         at = facts.ARRAY_DTYPE_AT.get(name)
-        dtype = keywords.get("dtype", args[at] if at is not None and at < len(args) else None)
+        given = keywords.get("dtype", args[at] if at is not None and at < len(args) else None)
         if name in ("asarray", "array", "ascontiguousarray") and args:
             if one(args[0], self.frame.mask).kind == TENSOR:
                 self.emit(Kind.READ, node, name="asarray", value=args[0])
-        if dtype is not None:
-            return _typed(dtype)
-        if name in facts.WIDE_ARRAYS:
+        if given is not None:
+            return _typed(given)
+        if name in MADE_WIDE:
             return Atom(ARRAY, "float64")
-        if name in facts.WHOLE_ARRAYS:
+        drawn = size_at(name.removeprefix("random.")) if name.startswith("random.") else None
+        if drawn is not None:
+            return Atom(ARRAY, "float64") if "size" in keywords or len(args) > drawn else ON_HOST
+        if name == "arange":
             return Atom(ARRAY, "float64" if any(map(_is_real, args)) else "int64")
-        first = one(args[0], ALL) if args else UNK
-        if first.kind == ARRAY and first.v == "int64" and name in facts.OF_NUMBERS:
-            return Atom(ARRAY, "float64")
-        if first.kind == SEQUENCE and name in _OF_NUMBERS and any(map(_is_real, first.v)):
-            return Atom(ARRAY, "float64")
-        while first.kind == SEQUENCE and first.v:
-            first = one(first.v[0], ALL)
-        if first.kind == ARRAY and name.rpartition(".")[2] in facts.KEEPING_ARRAYS:
-            return first
-        if name in facts.OF_NUMBERS and first.kind == CONST and type(first.v) in (int, float):
-            return Atom(ARRAY, "float64", scalar=True)
-        return Atom(ARRAY)
+        sides = [_side(value) for value in args]
+        weighed = "weights" in keywords or len(args) > 1
+        if name in _FROM_PARTS:
+            dtype = _whole(sides[0]) if sides else None
+        else:
+            dtype = made_of(name, len(args), sides.__getitem__, weighed=weighed)
+        alone = all(side in (INTEGER, REAL, NUMBER) for side in sides)
+        return Atom(ARRAY, dtype, scalar=alone or is_one_number(name, len(args) + len(keywords)))
 
 
 def _typed(dtype: Value) -> Atom:

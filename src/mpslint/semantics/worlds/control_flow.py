@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.giving_up import gives_up
 from mpslint.semantics.index import FUNCTIONS, walk
-from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.branches import Branches
 from mpslint.semantics.worlds.errors import ANY_ERROR, EVERY_ERROR, kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind
@@ -253,7 +253,8 @@ class ControlFlow(Probes, Branches):
             frame.errors[error] = frame.errors.get(error, 0) | those
         frame.mask, frame.env, frame.tests, frame.gate = worlds, end, why, gate
         if probes and any(self._asks_mps(handler) for handler in node.handlers):
-            self._forget_trials(mark, end_of_trial)
+            # What was told of a trial of CUDA behind which MPS is asked for.
+            self.forget(mark, (Kind.MOVED,), end_of_trial, caught=True)
         if node.finalbody:
             frame.mask = mask
             self.block(node.finalbody)
@@ -266,14 +267,6 @@ class ControlFlow(Probes, Branches):
 
     def _asks_mps(self, handler: ast.ExceptHandler) -> bool:
         return any(item in self.mps_tests for item in ast.walk(handler))
-
-    def _forget_trials(self, start: int, end: int) -> None:
-        """Drops what was told of a trial of CUDA behind which MPS is asked for."""
-        self.log[start:end] = [
-            event
-            for event in self.log[start:end]
-            if event.kind is not Kind.MOVED or not event.caught
-        ]
 
     def _asks_torch_alone(self, body: list[ast.stmt]) -> bool:
         """Whether all that may be missing in a block are names of torch."""
@@ -392,14 +385,9 @@ def _deals_with(handler: ast.ExceptHandler) -> bool:
         isinstance(item, ast.Raise) for statement in handler.body for item in ast.walk(statement)
     ):
         return False
-    last = handler.body[-1]
-    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
-        if ast.unparse(last.value.func) in facts.EXITS:
-            return False
-    if handler.type is None:
-        return True
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return not facts.CUDA_ERRORS.isdisjoint(map(last_name, kinds))
+    if gives_up(handler.body):
+        return False
+    return handler.type is None or not facts.CUDA_ERRORS.isdisjoint(kinds_of(handler.type))
 
 
 def _complains(handler: ast.ExceptHandler) -> bool:

@@ -148,9 +148,11 @@ class Core:
     handed: dict[ast.Call, tuple[int, list[Value], Env]]
     """What calls of imported names give: the worlds, the arguments."""
     starred: list[str]
+    """Modules of which all names are imported: what the file does not bind may be theirs."""
+    process_numbers: dict[ast.AST, frozenset[str]]
+    """By function, or module, the names that hold the number of a process alone."""
     each: dict[ast.AST, Value]
     """What each element of a comprehension is, until it is asked for."""
-    """Modules of which all names are imported: what the file does not bind may be theirs."""
     calling: bool
     setting: dict[str, int]
     """Names of the module of which it is being found out where functions set them: the worlds."""
@@ -256,13 +258,22 @@ class Core:
         if self.recording:
             self.reach[node] = self.reach.get(node, 0) | self.frame.mask
 
-    def forget(self, mark: int, kinds: Iterable[Kind] | None = None) -> None:
-        """Drops what was told since `mark`: it stands where, as it turned out, no Mac ever is."""
-        if kinds is None:
-            del self.log[mark:]
-        else:
-            gone = frozenset(kinds)
-            self.log[mark:] = [event for event in self.log[mark:] if event.kind not in gone]
+    def forget(
+        self,
+        mark: int,
+        kinds: Iterable[Kind] | None = None,
+        end: int | None = None,
+        *,
+        caught: bool = False,
+    ) -> None:
+        """Drops what was told since `mark`, up to `end`: it stands where, as it turned out, no Mac
+        ever is. Of these `kinds` alone, or what is `caught` alone, where that is said."""
+        gone = None if kinds is None else frozenset(kinds)
+        self.log[mark:end] = [
+            event
+            for event in self.log[mark:end]
+            if (gone is not None and event.kind not in gone) or (caught and not event.caught)
+        ]
 
     def owned(self, worlds: int) -> None:
         """What comes next is for `worlds` alone, by what no port has: NCCL, kernels, a CUDA graph.

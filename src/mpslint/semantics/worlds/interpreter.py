@@ -87,6 +87,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self.rank_starts = self.starts_groups and starts_by_rank(tree)
         self.starred = []
         self.each = {}
+        self.process_numbers = {}
         self.slots = {}
         self.device_tests, self.cuda_tests, self.kept_answers = set(), set(), set()
         self.refusing, self.toolkit_tests = {}, set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.arrays import Arrays
@@ -119,7 +120,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
         if kind in (TENSOR, MODULE):
             return self._of_tensor(node, base, atom, name, args, keywords)
         if kind == ARRAY:
-            return self.of_array(atom, name, args)
+            return self.of_array(atom, name, args, keywords)
         if name in facts.NEW and "device" in keywords:
             return self.on_device(base, self.place(keywords["device"], node))
         self.given(node, args, keywords, looks=name in facts.LOOKING_METHODS)
@@ -273,10 +274,11 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             self.emit(Kind.OPERATOR, node, name=name, value=base)
             if name not in facts.MIXING_METHODS:
                 self.meet(node, (base, *args, *keywords.values()))
-            if name in facts.REDUCING:
-                return lift(
-                    lambda item: item.but(scalar=True) if item.kind == TENSOR else item, base
-                )
+            dtype = facts.OF_OTHER_DTYPE.get(name)
+            if name == "type_as" and args:
+                dtype = dtype_of(one(args[0], self.frame.mask)) or "?"
+            if dtype is not None or name in facts.REDUCING:
+                return lift(partial(_computed, dtype, name in facts.REDUCING), base)
         if "device" in keywords and not is_none(keywords["device"]):
             return self.on_device(base, self.place(keywords["device"], node))
         if atom.kind == MODULE and name not in facts.MODULE_METHODS:
@@ -318,6 +320,14 @@ def _dtype(value: Value) -> str | None:
         if atom.kind in (TENSOR, MODULE, INSTANCE):
             return dtype_of(atom)
     return None
+
+
+def _computed(dtype: str | None, scalar: bool, atom: Atom) -> Atom:
+    """What an operator makes of a tensor: of another dtype, perhaps of one element."""
+    if atom.kind != TENSOR:
+        return atom
+    known = atom if dtype is None else atom.but(v=(atom.v[0], None if dtype == "?" else dtype))
+    return known.but(scalar=True) if scalar else known
 
 
 def _with_dtype(atom: Atom, dtype: str | None) -> Atom:

@@ -46,6 +46,7 @@ class Function:
 
     __slots__ = (
         "_moves",
+        "_names_cuda",
         "callers",
         "calls",
         "cases",
@@ -108,6 +109,7 @@ class Function:
         self.leading = False
         """It is run for those that it calls alone: it names nothing that can matter."""
         self._moves: bool | None = None
+        self._names_cuda: bool | None = None
 
     @property
     def moves_to_cuda(self) -> bool:
@@ -117,18 +119,9 @@ class Function:
     @property
     def names_cuda(self) -> bool:
         """Whether it sends something to CUDA by a text: `self.to("cuda:0")`."""
-        return any(
-            isinstance(item, ast.Call)
-            and isinstance(item.func, ast.Attribute)
-            and item.func.attr == "to"
-            and any(
-                isinstance(given, ast.Constant)
-                and isinstance(given.value, str)
-                and given.value.partition(":")[0] == "cuda"
-                for given in (*item.args, *(one.value for one in item.keywords))
-            )
-            for item in ast.walk(self.node)
-        )
+        if self._names_cuda is None:
+            self._names_cuda = any(map(_goes_to_cuda, ast.walk(self.node)))
+        return self._names_cuda
 
     @property
     def moves_input(self) -> bool:
@@ -139,6 +132,20 @@ class Function:
                 for item in ast.walk(self.node)
             )
         return self._moves
+
+
+def _goes_to_cuda(item: ast.AST) -> bool:
+    return (
+        isinstance(item, ast.Call)
+        and isinstance(item.func, ast.Attribute)
+        and item.func.attr == "to"
+        and any(
+            isinstance(given, ast.Constant)
+            and isinstance(given.value, str)
+            and given.value.partition(":")[0] == "cuda"
+            for given in (*item.args, *(one.value for one in item.keywords))
+        )
+    )
 
 
 class Class:

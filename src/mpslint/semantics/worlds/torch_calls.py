@@ -188,13 +188,9 @@ class TorchCalls(Makers, Calls):
         if process_number(number) or not isinstance(number, ast.Name):
             return process_number(number)
         scope = self.frame.function.node if self.frame.function is not None else self.tree
-        bound = [
-            item.value
-            for item in ast.walk(scope)
-            if isinstance(item, ast.Assign)
-            and any(isinstance(one, ast.Name) and one.id == number.id for one in item.targets)
-        ]
-        return bool(bound) and all(map(process_number, bound))
+        if scope not in self.process_numbers:
+            self.process_numbers[scope] = _process_names(scope)
+        return number.id in self.process_numbers[scope]
 
     def _default_type(self, node: ast.Call, args: list[Value]) -> None:
         if not args:
@@ -351,7 +347,7 @@ class TorchCalls(Makers, Calls):
         if not tensors:
             return UNK
         self.emit(Kind.OPERATOR, node, name=name, value=tensors[0])
-        dtype = self.dtype_of(keywords.get("dtype"))
+        dtype = self.dtype_of(keywords.get("dtype")) or facts.OF_OTHER_DTYPE.get(short)
         scalar = last in facts.REDUCING or short.endswith(("_loss", "entropy"))
         return lift(
             lambda atom: (
@@ -372,6 +368,18 @@ def process_number(node: ast.expr) -> bool:
         if word is not None and names_process(word):
             return True
     return False
+
+
+def _process_names(scope: ast.AST) -> frozenset[str]:
+    """The names to which only numbers of processes are bound."""
+    bound: dict[str, bool] = {}
+    for item in ast.walk(scope):
+        if isinstance(item, ast.Assign):
+            names = [one.id for one in item.targets if isinstance(one, ast.Name)]
+            is_number = bool(names) and process_number(item.value)
+            for name in names:
+                bound[name] = bound.get(name, True) and is_number
+    return frozenset(name for name, is_number in bound.items() if is_number)
 
 
 def _within(wrapper: ast.Call, atom: Atom) -> Atom:

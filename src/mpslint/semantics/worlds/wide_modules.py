@@ -4,6 +4,7 @@ part: to move such a module to MPS raises, whatever is computed with it."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.empty_modules import made_of, qualified
@@ -16,6 +17,9 @@ _DEPTH = 4
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 _BUFFERS = frozenset({"register_buffer", "register_parameter"})
 _MOVES = frozenset({"to", "type"})
+_CASTS = _MOVES | frozenset(facts.FLOAT_CASTS)
+_OTHERWISE = _MOVES | frozenset(facts.OF_OTHER_DTYPE) | {"type_as"}
+"""Methods of a tensor whose result need not have its dtype."""
 
 
 def is_made_wide(cls: Class, depth: int = _DEPTH) -> bool:
@@ -37,28 +41,82 @@ class _Constructor:
         self._depth = depth
         first = [*made.args.posonlyargs, *made.args.args]
         self._self = first[0].arg if first else ""
+        self._whole = False
+        self._parts: dict[str, bool] = {}
+        """By the attribute whether what it holds is float64 for sure."""
 
     def leaves_wide(self) -> bool:
-        wide = False
-        parts: dict[str, bool] = {}
         for statement in self._made.body:
             if isinstance(statement, ast.Assign):
-                for target in statement.targets:
-                    if self._is_self(getattr(target, "value", None)):
-                        parts[ast.unparse(target)] = self._is_part(statement.value)
+                self._assign(statement)
             elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-                call = statement.value
-                if not isinstance(call.func, ast.Attribute):
+                self._call(statement.value)
+            elif any(isinstance(item, ast.Return) for item in ast.walk(statement)):
+                return False
+            else:
+                self._forget(statement)
+        return self._whole or any(self._parts.values())
+
+    def _assign(self, statement: ast.Assign) -> None:
+        self._forget(statement.value)
+        for target in statement.targets:
+            if isinstance(target, ast.Attribute) and self._is_self(target.value):
+                self._parts[target.attr] = self._is_part(statement.value)
+            else:
+                self._forget(target)
+
+    def _call(self, call: ast.Call) -> None:
+        function = call.func
+        if not isinstance(function, ast.Attribute):
+            self._forget(call)
+        elif _is_super(function.value):
+            self._whole = self._whole or self._base_is_wide(call)
+        elif self._is_self(function.value) and function.attr in _BUFFERS:
+            name, held = (*call.args, None, None)[:2]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                self._parts[name.value] = held is not None and self._is_tensor(held)
+        elif self._is_self(function.value):
+            cast = self._cast(call)
+            if cast is None:
+                self._forget(call)
+            else:
+                self._whole, self._parts = cast == _WIDE, {}
+        else:
+            self._forget(call)
+
+    def _forget(self, node: ast.AST) -> None:
+        """What may be of another dtype once `node` has run: what it stores anew, and all where it,
+        or a method of the class that it calls, casts something of the module."""
+        for item in self._run_by(node):
+            if isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Store | ast.Del):
+                if self._is_self(item.value):
+                    self._parts.pop(item.attr, None)
+                elif item.attr == "data":
+                    self._whole, self._parts = False, {}
+            elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
+                if item.func.attr in _CASTS and not self._is_fresh(item.func.value):
+                    self._whole, self._parts = False, {}
+
+    def _run_by(self, node: ast.AST) -> Iterator[ast.AST]:
+        """All of `node`, and of the methods of the class that it names."""
+        todo, seen = [node], {self._made.name}
+        while todo:
+            for item in ast.walk(todo.pop()):
+                yield item
+                if not isinstance(item, ast.Attribute) or not self._is_self(item.value):
                     continue
-                if _is_super(call.func.value):
-                    wide = wide or self._base_is_wide(call)
-                elif self._is_self(call.func.value):
-                    cast = self._cast(call)
-                    if cast is not None:
-                        wide, parts = cast == _WIDE, {}
-                    elif call.func.attr in _BUFFERS and len(call.args) > 1:
-                        parts[ast.unparse(call.args[0])] = self._is_tensor(call.args[1])
-        return wide or any(parts.values())
+                method = _method(self._cls, item.attr) if item.attr not in seen else None
+                seen.add(item.attr)
+                todo += method.body if method is not None else ()
+
+    def _is_fresh(self, node: ast.expr) -> bool:
+        """Whether something was made here: to cast it casts nothing that the module has."""
+        while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+            if isinstance(node, ast.Call):
+                if isinstance(node.func, ast.Name) or qualified(self._cls, node.func):
+                    return True
+            node = node.func if isinstance(node, ast.Call) else node.value
+        return False
 
     def _is_self(self, node: ast.expr | None) -> bool:
         return isinstance(node, ast.Name) and node.id == self._self
@@ -147,7 +205,18 @@ class _Constructor:
         cast = self._cast(value)
         if cast is not None:
             return cast == _WIDE
-        return value.func.attr not in _MOVES and self._is_tensor(value.func.value)
+        if any(item.arg == "dtype" for item in value.keywords):
+            return self._dtype(value) == _WIDE
+        return value.func.attr not in _OTHERWISE and self._is_tensor(value.func.value)
+
+
+def _method(cls: Class, name: str, depth: int = _DEPTH) -> FunctionNode | None:
+    """A method of a class, or of one of its bases."""
+    own = cls.methods.get(name)
+    if own is not None or not depth:
+        return own.node if own is not None else None
+    found = (_method(parent, name, depth - 1) for parent in cls.parents)
+    return next((method for method in found if method is not None), None)
 
 
 def _is_super(node: ast.expr) -> bool:

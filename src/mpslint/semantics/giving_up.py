@@ -1,0 +1,69 @@
+"""Statements that end a run, or the function that they stand in, by an error."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from mpslint.facts import machines as facts
+from mpslint.semantics.index import walk
+from mpslint.semantics.value_syntax import last_name
+
+_EXITS = frozenset(name.rpartition(".")[2] for name in facts.EXITS)
+_LEAVING = (ast.Return, ast.Continue, ast.Break)
+
+
+def gives_up(block: Sequence[ast.stmt]) -> bool:
+    """Whether a block never ends but in an error or an exit, on whatever way through it."""
+    if any(isinstance(item, _LEAVING) for statement in block for item in walk(statement)):
+        return False
+    return any(map(_gives_up, block))
+
+
+def raises_on(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler looks into the error, and raises on what a Mac meets: where no text of
+    MPS's is asked for, nothing says which errors it keeps."""
+    return handler.name is not None and any(
+        isinstance(branch, ast.If)
+        and _names(branch.test, handler.name)
+        and any(isinstance(item, ast.Raise) for arm in _arms_of_mps(branch) for item in walk(arm))
+        for statement in handler.body
+        for branch in walk(statement)
+    )
+
+
+def _names(test: ast.expr, name: str) -> bool:
+    return any(isinstance(item, ast.Name) and item.id == name for item in walk(test))
+
+
+def _arms_of_mps(branch: ast.If) -> list[ast.stmt]:
+    """What runs of an arm for an error that names MPS: `if "MPS" in str(error):`; of one that asks
+    for something else, perhaps all."""
+    test = branch.test
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In | ast.NotIn):
+        asked = test.left.value if isinstance(test.left, ast.Constant) else None
+        if isinstance(asked, str) and "mps" in asked.lower():
+            return branch.body if isinstance(test.ops[0], ast.In) else branch.orelse
+    return [*branch.body, *branch.orelse]
+
+
+def _gives_up(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Raise):
+        return True
+    if isinstance(statement, ast.Expr):
+        call = statement.value
+        return isinstance(call, ast.Call) and last_name(call.func) in _EXITS
+    if isinstance(statement, ast.If):
+        return gives_up(statement.body) and gives_up(statement.orelse)
+    if isinstance(statement, ast.With | ast.AsyncWith):
+        return gives_up(statement.body)
+    if isinstance(statement, ast.Try):
+        tried = gives_up(statement.body) or gives_up(statement.orelse)
+        handled = all(gives_up(one.body) for one in statement.handlers)
+        return gives_up(statement.finalbody) or (tried and handled)
+    if isinstance(statement, ast.Match):
+        last = statement.cases[-1]
+        takes_all = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+        whole = takes_all and last.guard is None
+        return whole and all(gives_up(one.body) for one in statement.cases)
+    return False

@@ -1,0 +1,102 @@
+"""A default that all calls replace does nothing; one that a single call leaves out does."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+HEAD = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+"""
+PROJECTED = """
+
+class Encoder(nn.Module):
+    def __init__(self, size, projected=128):
+        super().__init__()
+        self.rnn = nn.LSTM(size, size, proj_size=projected)
+
+
+def made(size, projected=128):
+    return nn.LSTM(size, size, proj_size=projected)
+"""
+PINNED = """
+
+class Data:
+    def __init__(self, items, pinned=True):
+        self.loader = DataLoader(items, pin_memory=pinned)
+
+
+class Loader(DataLoader):
+    def __init__(self, items, pinned=True):
+        super().__init__(items, pin_memory=pinned)
+
+
+def loader(items, *, pinned=True):
+    return DataLoader(items, pin_memory=pinned)
+"""
+GIVEN = [
+    (PROJECTED, "Encoder(8, projected=0)"),
+    (PROJECTED, "Encoder(8, 0)"),
+    (PROJECTED, "made(8, projected=0)"),
+    (PINNED, "Data([1], pinned=torch.cuda.is_available())"),
+    (PINNED, "Data([1], torch.cuda.is_available())"),
+    (PINNED, "Loader([1], torch.cuda.is_available())"),
+    (PINNED, "loader([1], pinned=torch.cuda.is_available())"),
+]
+LEFT_OUT = [
+    (PROJECTED, "Encoder(8)", "MPS507"),
+    (PROJECTED, "made(8)", "MPS507"),
+    (PINNED, "Data([1])", "MPS608"),
+    (PINNED, "Loader([1])", "MPS608"),
+    (PINNED, "loader([1])", "MPS608"),
+]
+
+
+def _tell(cli: Cli, project: Path, files: dict[str, str]) -> set[str]:
+    (project / "README.md").write_text("A trainer.\n")
+    for name, text in files.items():
+        (project / name).write_text(text)
+    ran = cli("check", "--output-format", "json", ".")
+    return {found["code"] for found in json.loads(ran.out)} & {"MPS507", "MPS608"}
+
+
+def _only(definitions: str, name: str) -> str:
+    """The definition of this name, alone: what nobody calls is left out."""
+    blocks = definitions.strip("\n").split("\n\n\n")
+    named = {ast.parse(block).body[0].name: block for block in blocks}  # type: ignore[attr-defined]
+    return named[name] + "\n"
+
+
+def _program(definitions: str, calls: list[str], *, by_import: bool) -> dict[str, str]:
+    """One file, or the definition and who imports it."""
+    name = calls[0].partition("(")[0]
+    made = f"{HEAD}\n\n{_only(definitions, name)}"
+    used = f"print({', '.join(calls)})\n"
+    if not by_import:
+        return {"run.py": f"{made}\n\n{used}"}
+    return {"parts.py": made, "run.py": f"import torch\nfrom parts import {name}\n\n{used}"}
+
+
+@pytest.mark.parametrize("by_import", [False, True])
+@pytest.mark.parametrize(("definitions", "call"), GIVEN)
+def test_a_default_that_each_call_replaces_is_silent(
+    definitions: str, call: str, by_import: bool, cli: Cli, project: Path
+) -> None:
+    assert not _tell(cli, project, _program(definitions, [call], by_import=by_import))
+
+
+@pytest.mark.parametrize("by_import", [False, True])
+@pytest.mark.parametrize(("definitions", "call", "code"), LEFT_OUT)
+def test_a_default_that_one_call_leaves_out_is_told(
+    definitions: str, call: str, code: str, by_import: bool, cli: Cli, project: Path
+) -> None:
+    given = next(other for _, other in GIVEN if other.split("(")[0] == call.split("(")[0])
+    files = _program(definitions, [given, call], by_import=by_import)
+    assert _tell(cli, project, files) == {code}

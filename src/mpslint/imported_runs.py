@@ -19,6 +19,7 @@ from mpslint.left_behind import MOST_MODULES
 from mpslint.modules import is_foreign
 from mpslint.records import NamedTuple
 from mpslint.semantics.worlds.foreign import foreign_worlds
+from mpslint.semantics.worlds.group_starters import leading_to_groups
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
 from mpslint.semantics.worlds.values import CONST, NOTHING, Atom, Cases
@@ -406,7 +407,11 @@ class ImportedRuns:
         try:
             tree = self._modules.trees.read(path, data)[1]
             interpreter = Interpreter(
-                tree, data, {}, project=project or ImportsBehind(self.imported_in_turn, path)
+                tree,
+                data,
+                {},
+                project=project or ImportsBehind(self.imported_in_turn, path),
+                leading=leading_to_groups(tree, data),
             )
             if as_program:
                 interpreter.frame.env["__name__"] = Atom(CONST, "__main__")

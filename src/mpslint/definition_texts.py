@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from mpslint.screening import holds_one
+
 _FAR = 80
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
@@ -23,6 +25,19 @@ def may_say(data: bytes, name: str, words: tuple[bytes, ...]) -> bool:
     if said is None or any(word in said for word in words):
         return True
     return _GROUPS in words and _GROUPS in data and _leads_to_groups(data, said)
+
+
+def may_lack(data: bytes, name: str, packages: tuple[bytes, ...], *, imports_kernels: bool) -> bool:
+    """Whether a module of this text may have `name` on some machines alone, or a flag of this name:
+    its definition names one of these packages, or it stands in for what could not be imported."""
+    if name.encode("utf-8", "replace") not in data:
+        return False
+    said = definition_of(data, name)
+    if said is None:
+        return False
+    if holds_one(said, packages):
+        return True
+    return said is data and imports_kernels and b"except" in data
 
 
 def _leads_to_groups(data: bytes, said: bytes) -> bool:

@@ -52,9 +52,9 @@ def _given(
     if value.kind == PARTIAL and value.v[0].kind == FUNCTION:
         function: Function = value.v[0].v
         made = value.node
-        is_ours = function.home is home and isinstance(made, ast.Call) and id(made) in function.calls
-        if is_ours and _is_used_once(home, made, node):
-            return function, made
+        if function.home is home and isinstance(made, ast.Call) and id(made) in function.calls:
+            if _is_used_once(home, made, node):
+                return function, made
         return None, None
     if value.kind != FUNCTION:
         return None, None

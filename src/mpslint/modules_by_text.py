@@ -60,7 +60,8 @@ class ModulesByText:
         tree = self._modules.tree(init)
         found: dict[str, list[str]] = {}
         for node in ast.walk(tree) if tree is not None else ():
-            for name, module in _entries(node):
+            named = _listed(node) if isinstance(node, ast.Dict) else ()
+            for name, module in _imported(node) if _is_asked_late(node) else named:
                 found.setdefault(name, []).append(module)
         return found
 
@@ -111,15 +112,25 @@ class ModulesByText:
         return tuple(found)
 
 
-def _entries(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Names, each with a module: of `{"Name": "module"}`, `{"Name": ("module", "Name")}`,
-    `{"module": ["Name"]}` and `from module import Name`, wherever the package has that."""
-    if isinstance(node, ast.ImportFrom):
-        module = "." * node.level + (node.module or "")
-        yield from ((alias.asname or alias.name, module) for alias in node.names)
-    if not isinstance(node, ast.Dict):
-        return
-    for key, value in zip(node.keys, node.values, strict=True):
+def _is_asked_late(node: ast.AST) -> bool:
+    """Whether what a package imports in a statement is there for who asks for it, or reads it."""
+    if isinstance(node, ast.FunctionDef):
+        return node.name == "__getattr__"
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Names, each with the module that they are taken from."""
+    for item in ast.walk(node):
+        if isinstance(item, ast.ImportFrom):
+            module = "." * item.level + (item.module or "")
+            yield from ((alias.asname or alias.name, module) for alias in item.names)
+
+
+def _listed(table: ast.Dict) -> Iterator[tuple[str, str]]:
+    """The same of `{"Name": "module"}`, `{"Name": ("module", "Name")}` and `{"module": ["Name"]}`,
+    wherever the package has that."""
+    for key, value in zip(table.keys, table.values, strict=True):
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             continue
         if isinstance(value, ast.Constant) and isinstance(value.value, str):

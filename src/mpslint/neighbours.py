@@ -80,8 +80,7 @@ _Answer = TypeVar("_Answer")
 class Neighbours(NotLookedAt):
     """Implements `semantics.elsewhere.Elsewhere` for files on disk."""
 
-    asked = False
-    """Whether somebody asked what cannot be answered here: never."""
+    asked = False  # What cannot be answered here: never.
 
     def __init__(self, settings: Settings, modules: Modules | None = None) -> None:
         self._settings = settings

@@ -157,15 +157,12 @@ def test_a_helper_that_also_keeps_what_it_is_given_says_nothing(cli: Cli, projec
     ]
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        "run = partial(body, depth=3)\n    run(0)\n    spawned(run, 2)",
-        "run = partial(body, depth=3)\n    print(run)\n    spawned(run, 2)",
-    ],
-    ids=["called", "given to another"],
-)
-def test_what_is_used_beside_the_processes_too_is_for_all(
-    cli: Cli, project: Path, start: str
+_ANOTHER = "\n\n\ndef test_alone():\n    {}"
+
+
+@pytest.mark.parametrize("use", ["body(0)", "print(body)", "partial(body, depth=2)(0)"])
+@pytest.mark.parametrize("start", _RUNS.values(), ids=_RUNS)
+def test_what_another_test_uses_without_processes_is_for_all(
+    cli: Cli, project: Path, start: str, use: str
 ) -> None:
-    assert "MPS102" in _told(cli, project, start)
+    assert "MPS102" in _told(cli, project, start + _ANOTHER.format(use))

@@ -9,6 +9,7 @@ from mpslint.extensions import built_by, built_for_cuda
 from mpslint.facts.priors import matches
 from mpslint.modules import is_foreign
 from mpslint.reading import ABSENT
+from mpslint.setup_texts import setup_text
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -87,9 +88,9 @@ class BuiltExtensions:
         folder = os.path.dirname(path)
         for _ in range(_UP):
             script = os.path.join(folder, "setup.py")
-            looked.append(script)
-            data = self._modules.text(script)
-            if data is not None and name in built_for_cuda(data):
+            data, more = setup_text(self._modules, script)
+            looked += more
+            if name in built_for_cuda(data):
                 return True, tuple(looked)
             if folder in self._modules.roots(path):
                 break
@@ -101,20 +102,21 @@ class BuiltExtensions:
         found = module in built or any("." in one and place.endswith(f".{one}") for one in built)
         # Of `from steps import to_cuda` nothing says that it is a module.
         found = found or (name == module and self._is_called_so(scripts, name))
-        return found, (*looked, *scripts)
+        helpers = (one for script in scripts for one in setup_text(self._modules, script)[1])
+        return found, (*looked, *helpers)
 
     def _is_called_so(self, scripts: tuple[str, ...], name: str) -> bool:
         """Whether a module is one for CUDA by its name, that others build: `voxelize_cuda`."""
         if not matches("kernel-names", name):
             return False
-        built = (built_by(self._modules.text(script) or b"")[1] for script in scripts)
+        built = (built_by(setup_text(self._modules, script)[0])[1] for script in scripts)
         return not any(one.rpartition(".")[2] == name for names in built for one in names)
 
     def _built_by(self, scripts: tuple[str, ...]) -> frozenset[str]:
         """The modules, by their whole names, that some of these scripts build for CUDA, and none
         in another way. A part of a project is installed for all of it."""
         if scripts not in self._elsewhere:
-            built = [built_by(self._modules.text(script) or b"") for script in scripts]
+            built = [built_by(setup_text(self._modules, script)[0]) for script in scripts]
             for_cuda = frozenset().union(*(names for names, _ in built))
             self._elsewhere[scripts] = for_cuda.difference(*(names for _, names in built))
         return self._elsewhere[scripts]

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 from mpslint.kernel_imports import imported_by
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.worlds.text_imports import ANY, module_texts
 
-ANY_MODULE = "*"
-"""The name of a module that a program chooses while it runs."""
+ANY_MODULE = ANY
+"""The name of a module that a program chooses while it runs; at the end of the name of a package,
+one of its modules."""
 _CHOOSERS = frozenset({"import_module", "__import__"})
 _MOST = 256
 """So many functions of a program are followed."""
@@ -64,7 +66,9 @@ def certain_imports(
                 if isinstance(func, ast.Attribute) and not module:
                     continue
                 if module:
-                    found = find(here, module)
+                    # A lazy package has its names from other modules.
+                    dot = "" if module.endswith(".") else "."
+                    found = find(here, f"{module}{dot}{name}") or find(here, module)
                     if found is None:
                         continue
                     place = found[0]
@@ -111,20 +115,43 @@ def _bound(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, tuple[str, 
 def _text(node: ast.expr) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
-    return ANY_MODULE
+    texts = module_texts(node, None, ast.Module(body=[], type_ignores=[]))
+    return texts[0] if texts is not None and len(texts) == 1 else ANY_MODULE
 
 
 def _certain(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The single statements of a body to which each run comes; of what they define nothing runs."""
+    """The single statements of a body to which each run comes that has something to do; of what
+    they define nothing runs."""
+    kept = {name for item in body if isinstance(item, ast.Global) for name in item.names}
     for statement in body:
         if isinstance(statement, ast.If):
-            if _asks_for_name(statement.test):
+            if _asks_for_name(statement.test) or _makes_once(statement, kept):
                 yield from _certain(statement.body)
-        elif isinstance(statement, ast.With):
+        elif isinstance(statement, ast.With | ast.For):
             yield from _certain(statement.body)
-        elif not isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.Try, ast.For, ast.While)):
+        elif not isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.Try, ast.While)):
             yield statement
 
 
 def _asks_for_name(test: ast.expr) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+
+
+def _makes_once(statement: ast.If, kept: set[str]) -> bool:
+    """`if _library is None:` of a name that the module has and this arm gives what it is: the first
+    who comes here goes through it."""
+    test = statement.test
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.Is)
+        and isinstance(test.left, ast.Name)
+        and test.left.id in kept
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value is None
+        and any(
+            isinstance(target, ast.Name) and target.id == test.left.id
+            for item in statement.body
+            if isinstance(item, ast.Assign)
+            for target in item.targets
+        )
+    )

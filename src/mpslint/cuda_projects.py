@@ -32,6 +32,7 @@ from mpslint.reading import sign_of
 from mpslint.records import NamedTuple
 from mpslint.semantics.elsewhere import ForCuda
 from mpslint.semantics.worlds.machines import MACS
+from mpslint.setup_texts import setup_text
 from mpslint.taken_by_text import TakenByText
 
 if TYPE_CHECKING:
@@ -108,12 +109,14 @@ class CudaProjects:
         by a few texts, before all of it is read."""
         modules = Modules(self._settings)
         for path in (*building.scripts, *building.kernels):
-            text = modules.text(path) or b""
+            text = setup_text(modules, path)[0] if path.endswith(".py") else modules.text(path)
+            text = text or b""
             if path.endswith((".cu", ".cuh")) or any(word in text for word in _BY_NVCC):
                 return True
         names = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in package_names())
         listed = re.compile(rb"(?<![\w-])(?:%s)(?![\w])" % names)
-        return any(listed.search(modules.text(path) or b"") for path in building.wanted)
+        texts = (*building.wanted, *building.scripts)
+        return any(listed.search(modules.text(path) or b"") for path in texts)
 
 
 class _Judging:
@@ -130,7 +133,9 @@ class _Judging:
         known = self._runs.importable(whole.modules)
         stuck = frozenset(path for path, worlds in known.items() if not worlds & MACS)
         least = least_share()
-        if not stuck or least is None:
+        # A function may import what no Mac has, in a module that each can import.
+        needing = stuck or frozenset(filter(self._runs.names_kernels, whole.modules))
+        if not needing or least is None:
             return None
         project = _Project(self._modules, self._runs, whole, stuck)
         units = project.programs()
@@ -153,7 +158,7 @@ class _Judging:
         tests = [path for path in within if _TEST.fullmatch(os.path.basename(path))]
         shared = {path for path in whole.modules if path.endswith(_TESTS_SHARE)}
         within |= {one for one in shared if any(_is_below(test, one) for test in tests)}
-        name, is_built = self._cause(whole, stuck)
+        name, is_built = self._cause(whole, needing)
         sentence = (
             f"{name} is for CUDA alone; {len(closed)} of {len(units)} programs, with "
             f"{round(100 * share)} % of what they lead to, cannot be started on a Mac"
@@ -165,12 +170,12 @@ class _Judging:
         self._runs.release()
         vars(self).clear()
 
-    def _cause(self, whole: Whole, stuck: frozenset[str]) -> tuple[str, bool]:
-        """What most of the modules need that cannot be imported, and whether the project itself
+    def _cause(self, whole: Whole, needing: frozenset[str]) -> tuple[str, bool]:
+        """What most of the modules that need something need, and whether the project itself
         builds it, or anything else of the kind."""
         found: dict[str, int] = {}
         built: dict[str, str] = {}
-        for path in sorted(stuck):
+        for path in sorted(needing):
             if os.path.basename(path).startswith("setup"):
                 continue
             names, own = self._runs.kernels_of(path)
@@ -178,7 +183,7 @@ class _Judging:
                 found[name] = found.get(name, 0) + 1
             built.update({name: self._builder(whole, name) for name in own})
         if not found:
-            return f"what {_shown(min(stuck), whole)} compiles", True
+            return f"what {_shown(min(needing), whole)} compiles", True
         name = max(built or found, key=lambda one: found[one])
         script = built.get(name, "")
         return (f"{name}, which {script} builds," if script else name), bool(built)
@@ -187,7 +192,7 @@ class _Judging:
         """The setup script that builds an extension."""
         last = name.rpartition(".")[2]
         for script in self._projects.building(whole.modules[0]).scripts:
-            for_cuda, _ = built_by(self._modules.text(script) or b"")
+            for_cuda, _ = built_by(setup_text(self._modules, script)[0])
             if any(one.rpartition(".")[2] == last for one in for_cuda):
                 return _shown(script, whole)
         return ""
@@ -254,14 +259,17 @@ class _Project:
     def _may_name_stuck(self, path: str) -> bool:
         """Whether a module imports by a text, and has one that may be of what is stuck."""
         text = self._modules.text(path) or b""
-        return any(way in text for way in _BY_TEXT) and self._stems.search(text) is not None
+        return any(way in text for way in _BY_TEXT) and self._names_stuck(text)
+
+    def _names_stuck(self, text: bytes) -> bool:
+        return bool(self._stuck) and self._stems.search(text) is not None
 
     def is_startable(self, path: str, leading: Iterable[str]) -> bool:
         """Whether a Mac can start a program, as far as what it imports for certain says; `leading`:
         all modules that it leads to."""
         if path in self._stuck or any(one in self._stuck for one in self._part_of(path)):
             return False
-        named = self._stems.search(self._modules.text(path) or b"") is not None
+        named = self._names_stuck(self._modules.text(path) or b"")
         if self._late.isdisjoint(leading) and not named:
             return True
         tree = self._tree(path)
@@ -280,21 +288,23 @@ class _Project:
 
     def _has(self, here: str, tree: ast.Module, module: str) -> bool:
         """Whether a Mac can import a module as the file at `here` names it."""
-        if module == ANY_MODULE:
-            return self._may_choose(here, tree)
+        if module.endswith(ANY_MODULE):
+            return self._may_choose(here, tree, module.removesuffix(ANY_MODULE))
         found = self._runs.find(here, module)
         if found is not None:
             return found == here or self._is_open(here, found)
         return bool(self._runs.imports_on(here, module)[0] & MACS)
 
-    def _may_choose(self, path: str, tree: ast.Module) -> bool:
-        """Whether a Mac can import a module that a program chooses by a text: one of those that its
-        own texts name."""
+    def _may_choose(self, path: str, tree: ast.Module, begins: str) -> bool:
+        """Whether a Mac can import a module that a program chooses by a text which `begins` so: one
+        of those that its own texts name."""
         named = [
             found
             for text in dict.fromkeys(texts_of(tree))
-            if (found := self._runs.find(path, text)) is not None and found != path
+            if (found := self._runs.find(path, f"{begins}{text}")) is not None and found != path
         ]
+        if not named and begins:
+            return bool(self._runs.imports_on(path, f"{begins}{ANY_MODULE}")[0] & MACS)
         return not named or any(self._is_open(path, one) for one in named)
 
     def _tree(self, path: str) -> ast.Module | None:

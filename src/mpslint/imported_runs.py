@@ -7,20 +7,26 @@ module that imports it: that is followed through the project's imports, some mod
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
+from mpslint.definition_texts import may_lack
 from mpslint.errors import MpslintError
-from mpslint.facts.priors import package_worlds
+from mpslint.facts.priors import package_names, package_worlds
 from mpslint.groups import groups
 from mpslint.import_texts import imported_modules, used_in_main
 from mpslint.imports_behind import ImportsBehind
 from mpslint.kernel_imports import imported_by, insisted_imports
 from mpslint.left_behind import MOST_MODULES
+from mpslint.module_files import ModuleFiles
 from mpslint.modules import is_foreign
 from mpslint.records import NamedTuple
 from mpslint.semantics.worlds.foreign import foreign_worlds
+from mpslint.semantics.worlds.group_starters import leading_to_groups
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
+from mpslint.semantics.worlds.text_imports import ANY
 from mpslint.semantics.worlds.values import CONST, NOTHING, Atom, Cases
 from mpslint.unconditional_names import UnconditionalNames
 
@@ -49,6 +55,8 @@ class _Needs(NamedTuple):
     """The set of the files that were looked at, or for, as `FileSets` numbers them."""
     is_cut: bool = False
     """Whether it leads to more modules, and is not followed."""
+    by_text: tuple[str, ...] = ()
+    """Those of the modules that one imports itself which it names by a text."""
 
 
 class ImportedRuns:
@@ -56,6 +64,8 @@ class ImportedRuns:
         self._modules = modules
         self._sets = modules.file_sets
         self._built = built
+        self._files = ModuleFiles(modules, built)
+        self._find, self._parts_of = self._files.find, self._files.parts_of
         self._unconditional = UnconditionalNames(modules)
         self._settled: dict[str, Interpreter | None] = {}
         self._imported: dict[str, int] = {}
@@ -91,6 +101,8 @@ class ImportedRuns:
     def imports_on(self, path: str, module: str) -> tuple[int, int]:
         """The worlds in which the file at the absolute `path` can import a module of its project,
         and the set of the files that this rests on. Its packages are imported before it."""
+        if module.endswith(ANY):
+            return self._some_on(path, module)
         found, looked = self._find(path, module)
         files = self._sets.of(looked)
         if found is None:
@@ -114,6 +126,16 @@ class ImportedRuns:
                     worlds &= self._having(part, module.rpartition(".")[2])
         return worlds, files
 
+    def _some_on(self, path: str, module: str) -> tuple[int, int]:
+        """The same of any of the modules that begin so."""
+        names, looked = self._files.some_of(path, module)
+        worlds, files = 0, self._sets.of(looked)
+        for name in names:
+            more, rests = self.imports_on(path, name)
+            worlds |= more
+            files |= rests
+        return worlds or ALL, files
+
     def _having(self, path: str, name: str) -> int:
         """The worlds in which a module that names kernels has `name`: it may define it only where
         they are. Where it lets anything in, nothing is known."""
@@ -127,33 +149,6 @@ class ImportedRuns:
         if value.__class__ is not Cases:
             return ALL
         return sum(worlds for worlds, atom in value.cases if atom.kind != NOTHING)
-
-    def _find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
-        """The file of a module: in the folders from which the file at `path` imports, else in one
-        that a setup script of the project installs from."""
-        found, looked = self._modules.find(path, module)
-        if found is not None or module.startswith(".") or is_foreign(module):
-            return found, looked
-        installed, more = self._built.installed(path, module)
-        return installed, (*looked, *more)
-
-    def _parts_of(
-        self, path: str, module: str, found: str | None
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What Python imports for a module whose file is `found`, its packages first: it does so
-        for one that they turn out not to have as well. And the files that were looked for."""
-        looked: tuple[str, ...] = ()
-        if found is None and not module.startswith("."):
-            first = self._find(path, module.partition(".")[0])
-            if first[0] is None:  # Nothing of it is the project's.
-                return (), first[1]
-        while found is None:
-            module, dot, _ = module.rpartition(".")
-            if not dot or not module.strip("."):
-                return (), looked
-            found, more = self._find(path, module)
-            looked += more
-        return (*self._modules.packages_of(path, module, found), found), looked
 
     def uses_on(self, path: str, name: str) -> tuple[int, frozenset[str]]:
         """The worlds in which the module at `path` can use `name`, as far as its imports say, and
@@ -201,6 +196,10 @@ class ImportedRuns:
         self, path: str, module: str, known: Mapping[str, int] | None = None
     ) -> int:
         """The same for a module that is itself run because it is imported."""
+        if module.endswith(ANY):
+            names = self._files.some_of(path, module)[0]
+            some = [self.imported_in_turn(path, name, known) for name in names]
+            return reduce(or_, some, 0) or ALL
         found, _ = self._find(path, module)
         if found is None and self._built.is_for_cuda(path, module)[0]:
             return NVIDIA
@@ -315,6 +314,17 @@ class ImportedRuns:
                 known.release()
         self._settled.clear()
 
+    def may_lack(self, path: str, name: str) -> tuple[bool, int]:
+        """Whether a module may have `name` on some machines alone, by its text: it imports what the
+        others lack, and goes on without. And the set of the files that this rests on."""
+        data = self._modules.text(path) or b""
+        if b"import" not in data:
+            return False, 0
+        needs = self._leads_to(path) if b"except" in data else None
+        kernels = needs is not None and needs.kernels
+        may = may_lack(data, name, package_names(), imports_kernels=kernels)
+        return may, needs.files if needs is not None else 0
+
     def rests_on(self, path: str) -> int:
         """The set of the files that the run of a module rests on."""
         return self._leads_to(path).files
@@ -406,7 +416,11 @@ class ImportedRuns:
         try:
             tree = self._modules.trees.read(path, data)[1]
             interpreter = Interpreter(
-                tree, data, {}, project=project or ImportsBehind(self.imported_in_turn, path)
+                tree,
+                data,
+                {},
+                project=project or ImportsBehind(self.imported_in_turn, path),
+                leading=leading_to_groups(tree, data),
             )
             if as_program:
                 interpreter.frame.env["__name__"] = Atom(CONST, "__main__")
@@ -428,17 +442,23 @@ class ImportedRuns:
         kernels = False
         files = 0
         todo = [start]
-        while todo:
-            if (path := todo.pop(0)) in modules:
+        named: list[str] = []
+        while todo or named:
+            # What is named by a text comes last, and is left out where there is more of it.
+            is_named = not todo
+            if (path := named.pop(0) if is_named else todo.pop(0)) in modules:
                 continue
             edges = self._edges_of(path)
             if len(modules) == _WIDE:
+                if is_named:
+                    break
                 return _Needs({start: ()}, False, self._edges_of(start).files, True)
             ((_, imported),) = edges.modules.items()
             modules[path] = imported
             kernels = kernels or edges.kernels
             files |= edges.files
-            todo += imported
+            named += imported
+            todo += [] if is_named else [one for one in imported if one not in edges.by_text]
         return _Needs(modules, kernels, files)
 
     def _edges_of(self, path: str) -> _Needs:
@@ -464,7 +484,11 @@ class ImportedRuns:
                 files.update(more)
                 imported.update(dict.fromkeys(parts))
             imported.pop(path, None)
-            self._edges[path] = _Needs({path: tuple(imported)}, kernels, self._sets.of(files))
+            named, more = self._files.named_by_text(path)
+            files.update(more)
+            by_text = tuple(one for one in named if one not in imported)
+            led = {path: (*imported, *by_text)}
+            self._edges[path] = _Needs(led, kernels, self._sets.of(files), False, by_text)
         return self._edges[path]
 
 

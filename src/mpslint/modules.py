@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.added_folders import WORD, added_folders
+from mpslint.definition_texts import may_say
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
 from mpslint.file_sets import FileSets
@@ -36,13 +37,9 @@ if TYPE_CHECKING:
 _MAX_BYTES = 2_000_000
 _MOST_BESIDE = 64
 """So many modules' words are kept."""
-_FAR = 80
 _UP = 6
 """So many folders up a package is looked for whose tests a file may be one of."""
 _SCRIPTS = ("setup.py", "pyproject.toml", "setup.cfg")
-_HEADS = (b"def ", b"class ", b"async def ")
-_NEXT = re.compile(rb"\n(?=[^\s#)])")
-"""A line that starts with something, but for comments and the end of parameters."""
 # Fact: Python's grammar, the test by which a module knows that it is the program.
 MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
 _Key = TypeVar("_Key")
@@ -356,11 +353,8 @@ class Modules:
             return False
         if key not in self._spoken:
             data = self.text(path) or b""
-            said = _definition_of(data, name) if name.encode("utf-8", "replace") in data else b""
             # What a module makes of its own classes matters where one of them has a `cuda`.
-            self._spoken[key] = (
-                said is None or OWN_MOVE in data or any(word in said for word in words)
-            )
+            self._spoken[key] = OWN_MOVE in data or may_say(data, name, words)
         return self._spoken[key]
 
     def names_kernels(self, path: str) -> bool:
@@ -478,22 +472,3 @@ def package_root(path: str) -> str:
             break
         folder = parent
     return folder
-
-
-def _definition_of(data: bytes, name: str) -> bytes | None:
-    """The text that defines `name` in a module, at a glance: of a function or class its block; of
-    anything else that is assigned the whole module. None where it comes from another module."""
-    word = name.encode("utf-8", "replace")
-    assigned = False
-    at = data.find(word)
-    while at >= 0:
-        start, end = data.rfind(b"\n", 0, at) + 1, at + len(word)
-        # Far into a line nothing is defined, and to copy its beginning each time would take long.
-        head = data[start:at] if at - start < _FAR else b"x"
-        behind = data[end : end + 8].lstrip(b" \t")[:1]
-        if head in _HEADS and behind in (b"(", b":", b"["):
-            following = _NEXT.search(data, end)
-            return data[start : following.start() if following else None]
-        assigned = assigned or (not head.strip() and behind in (b":", b"="))
-        at = data.find(word, end)
-    return data if assigned else None

@@ -70,10 +70,7 @@ _MOST_LOOKED_AT = 20_000
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator", b"nvidia", b"nvcc")
 _HELD = (
     *_MACHINE,
-    *(b"is_initialized", b"double", b"float64"),
-    b"import_module",
-    b"exit(",
-    b"__import__",
+    *(b"is_initialized", b"double", b"float64", b"import_module", b"__import__", b"exit("),
     b"torch.ops",
 )
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
@@ -83,8 +80,7 @@ _Answer = TypeVar("_Answer")
 class Neighbours(NotLookedAt):
     """Implements `semantics.elsewhere.Elsewhere` for files on disk."""
 
-    asked = False
-    """Whether somebody asked what cannot be answered here: never."""
+    asked = False  # What cannot be answered here: never.
 
     def __init__(self, settings: Settings, modules: Modules | None = None) -> None:
         self._settings = settings
@@ -182,9 +178,7 @@ class Neighbours(NotLookedAt):
         )
 
     def imports_on(self, path: str, module: str) -> int:
-        worlds, files = self._runs.imports_on(self._absolute(path), module)
-        self._hear(files)
-        return worlds
+        return self._heard_of(self._runs.imports_on(self._absolute(path), module))
 
     def compiled_from(self, path: str, module: str) -> str:
         return self._noted(compiled_from(self.modules, self._absolute(path), module))
@@ -199,7 +193,7 @@ class Neighbours(NotLookedAt):
             if starred is not None:
                 path, qualified = found, starred
                 continue
-            if not self.modules.may_say(found, name, _HELD, classes=classes):
+            if not self._may_say(found, name, classes=classes):
                 return None
             interpreter = self._runs.settled(found)
             self._hear(self._runs.rests_on(found))
@@ -221,7 +215,11 @@ class Neighbours(NotLookedAt):
         starred = self._stars.given(found, name)
         if starred is not None:
             return self.may_hold(found, starred)
-        return self.modules.may_say(found, name, _HELD)
+        return self._may_say(found, name)
+
+    def _may_say(self, path: str, name: str, *, classes: bool = True) -> bool:
+        said = self.modules.may_say(path, name, _HELD, classes=classes)
+        return said or self._heard_of(self._runs.may_lack(path, name))
 
     def may_start_groups(self, path: str, qualified: str) -> bool:
         return self._noted(self._users.may_start_groups(self._absolute(path), qualified))
@@ -392,9 +390,7 @@ class Neighbours(NotLookedAt):
         return self._noted(self._optional.includes(self._absolute(path)))
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
-        reason, files = self._reached.left_behind(context, alone=alone)
-        self._hear(files)
-        return reason
+        return self._heard_of(self._reached.left_behind(context, alone=alone))
 
     def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, int]:
         """An answer, and the set of the files that it rests on."""
@@ -464,6 +460,10 @@ class Neighbours(NotLookedAt):
     def _noted(self, told: tuple[_Answer, Iterable[str]]) -> _Answer:
         """An answer with the files that it rests on."""
         self._note(told[1])
+        return told[0]
+
+    def _heard_of(self, told: tuple[_Answer, int]) -> _Answer:
+        self._hear(told[1])
         return told[0]
 
     def _hear(self, files: int) -> None:

@@ -83,3 +83,86 @@ def test_who_keeps_what_he_is_given_may_call_it_anywhere(
     cli: Cli, project: Path, body: str
 ) -> None:
     assert "MPS102" in _codes(cli, project, _CALLED, body=body)
+
+
+_HELPERS = """
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def _joined(rank, size, port, run, args):
+    dist.init_process_group("{backend}", rank=rank, world_size=size)
+    run(rank, *args)
+
+
+def run_on(size, run, *args):
+    {between}mp.spawn(_joined, (size, 29500, run, args), nprocs=size)
+
+
+def spawned(run, size):
+    run_on(size, run)
+"""
+_TEST = """
+from functools import partial
+
+import torch
+from helpers import run_on, spawned
+from nets import made
+
+
+def body(rank, depth=1):
+    print(made(), torch.ones(depth).cuda())
+
+
+def test_body():
+    {start}
+"""
+_NETS = "import torch\n\n\ndef made():\n    return torch.zeros(4, device='cuda')\n"
+_RUNS = {
+    "handed on": "run_on(2, body)",
+    "handed on twice": "spawned(body, 2)",
+    "with arguments": "run_on(2, partial(body, depth=3))",
+    "under a name": "run = partial(body, depth=3)\n    spawned(run, 2)",
+}
+
+
+def _told(
+    cli: Cli, project: Path, start: str, *, backend: str = "nccl", between: str = ""
+) -> list[str]:
+    (project / "helpers.py").write_text(_HELPERS.format(backend=backend, between=between))
+    (project / "nets.py").write_text(_NETS)
+    (project / "test_program.py").write_text(_TEST.format(start=start))
+    ran = cli("check", "--output-format", "json", ".")
+    return [finding["code"] for finding in json.loads(ran.out)]
+
+
+@pytest.mark.parametrize("start", _RUNS.values(), ids=_RUNS)
+def test_what_a_helper_hands_on_to_processes_of_nccl_is_for_cuda_and_so_is_what_that_uses(
+    cli: Cli, project: Path, start: str
+) -> None:
+    assert _told(cli, project, start) == []
+
+
+@pytest.mark.parametrize("start", _RUNS.values(), ids=_RUNS)
+def test_what_a_helper_hands_on_to_processes_on_the_cpu_is_for_all(
+    cli: Cli, project: Path, start: str
+) -> None:
+    assert _told(cli, project, start, backend="gloo") == ["MPS101", "MPS102"]
+
+
+def test_a_helper_that_also_keeps_what_it_is_given_says_nothing(cli: Cli, project: Path) -> None:
+    assert _told(cli, project, _RUNS["handed on"], between="KEPT.append(run)\n    ") == [
+        "MPS101",
+        "MPS102",
+    ]
+
+
+_ANOTHER = "\n\n\ndef test_alone():\n    {}"
+
+
+@pytest.mark.parametrize("use", ["body(0)", "print(body)", "partial(body, depth=2)(0)"])
+@pytest.mark.parametrize("start", _RUNS.values(), ids=_RUNS)
+def test_what_another_test_uses_without_processes_is_for_all(
+    cli: Cli, project: Path, start: str, use: str
+) -> None:
+    assert "MPS102" in _told(cli, project, start + _ANOTHER.format(use))

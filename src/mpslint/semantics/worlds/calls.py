@@ -25,7 +25,7 @@ from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.fallbacks import placed_inside, replaced_inside
 from mpslint.semantics.worlds.handed import is_of_another
-from mpslint.semantics.worlds.import_statements import IMPORTERS
+from mpslint.semantics.worlds.import_statements import FINDER, IMPORTERS
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.names import moved_along
@@ -375,10 +375,12 @@ class Calls(DeferredCalls):
             return TRUE
         if name.startswith(facts.LOOKING_MODULES):
             return UNK
-        if name in IMPORTERS and args:
-            imported = self.imported_by_text(args[0])
+        if name in IMPORTERS and args and node.args:
+            imported = self.imported_by_text(args[0], node.args[0])
             if imported is not None:
                 return imported
+        if name == FINDER and args:
+            return self.found_by_text(args[0])
         if name == "pytest.param" and "marks" in keywords:
             return UNK  # The marks say where the value is used.
         if name in ("io.BytesIO", "io.StringIO"):  # written by this program, a moment ago

@@ -46,7 +46,7 @@ class DeferredCalls(BuiltinCalls, Statements):
             self.call(node, callee, args[1:], keywords)
         elif callee.kind in (FUNCTION, BOUND):
             self._called_later(callee, node.args[0], node, args[1:], keywords)
-            return Atom(PARTIAL, (callee, args[1:], keywords))
+            return Atom(PARTIAL, (callee, args[1:], keywords), node)
         return UNK
 
     def started(self, name: str, node: ast.Call, keywords: Env) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.needed_objects import needed_parameters
+from mpslint.semantics.worlds.cuda_classes import is_for_cuda
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
@@ -143,8 +144,10 @@ class Worlds:
 
     def _used(self, function: Function) -> int:
         """The worlds in which somebody calls a function."""
+        if function not in self._entered and self._is_for_cuda(function):
+            self._entered[function] = NVIDIA
         if self._project is None:
-            return ALL
+            return self._entered.get(function, ALL)
         if function not in self._entered and self._lacks_objects(function.node):
             self._entered[function] = NVIDIA
         known = self._entered.get(function)
@@ -167,6 +170,10 @@ class Worlds:
                 known = ALL
             self._entered[function] = known
         return known
+
+    def _is_for_cuda(self, function: Function) -> bool:
+        cls = function.cls
+        return cls is not None and is_for_cuda(cls, self.run.classes.values(), self.run.ends)
 
     def lacks_objects(self, place: ast.AST) -> bool:
         """Whether a function at or around a place must be given an object that no Mac has, or is

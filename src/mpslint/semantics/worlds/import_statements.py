@@ -7,10 +7,22 @@ import ast
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
-from mpslint.semantics.worlds.values import CONST, FALSE, NAME, Atom, Value, one
+from mpslint.semantics.worlds.text_imports import module_texts
+from mpslint.semantics.worlds.values import (
+    CONST,
+    FALSE,
+    NAME,
+    NONE,
+    UNK,
+    Atom,
+    Value,
+    one,
+    pack,
+)
 
 IMPORTERS = frozenset({"pytest.importorskip", "importlib.import_module", "__import__"})
 """Functions that import what a text names."""
+FINDER = "importlib.util.find_spec"
 
 
 class ImportStatements(Expressions):
@@ -47,13 +59,39 @@ class ImportStatements(Expressions):
             else:
                 env[local] = Atom(NAME, f"{module}.{alias.name}")
 
-    def imported_by_text(self, named: Value) -> Value | None:
-        """The module that a text names; None where the text is not known."""
+    def imported_by_text(self, named: Value, node: ast.expr) -> Value | None:
+        """The module that a text names, which is `named` and stands as `node`; None where the text
+        is not known, or is one of several."""
         package = one(named, ALL)
-        if package.kind != CONST or not isinstance(package.v, str):
+        function = self.frame.function
+        texts: tuple[str, ...] | None = None
+        if not isinstance(node, ast.Constant):
+            texts = module_texts(node, function.node if function is not None else None, self.tree)
+        is_known = package.kind == CONST and isinstance(package.v, str)
+        if not is_known or (texts is not None and len(texts) > 1):
+            self._needs_one_of(texts or ())
             return None
         self.needs(package.v)
         return Atom(NAME, package.v)
+
+    def found_by_text(self, named: Value) -> Value:
+        """What `find_spec` says of the package that a text names: nothing, on machines that cannot
+        have it."""
+        package = one(named, ALL)
+        if package.kind != CONST or package_worlds(str(package.v)) is None:
+            return UNK
+        return pack([(NVIDIA, UNK), (ALL & ~NVIDIA, NONE)])
+
+    def _needs_one_of(self, modules: tuple[str, ...]) -> None:
+        """The worlds end in which none of these modules can be imported."""
+        worlds = 0
+        for module in modules:
+            if package_worlds(module) is not None:
+                worlds |= NVIDIA
+            else:
+                worlds |= self.project.imports_on(module) if self.project is not None else ALL
+        if modules and worlds != ALL:
+            self.owned(worlds)
 
     def needs(self, module: str, *, ours: bool = True) -> None:
         """A package that only some machines can have: the worlds without it end here. So it is

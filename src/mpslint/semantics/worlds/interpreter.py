@@ -40,8 +40,12 @@ _GLOBAL = re.compile(rb"^[ \t]+global[ \t]+([\w, \t]+)", re.M)
 _ASKING = ("torch.cuda", "torch.mps", "torch.backends", "torch.amp", "torch.accelerator")
 """Modules of torch whose functions ask or tell the machine."""
 
+_GROUPS = "torch.distributed"
+
 # Fact: Python's grammar, imports that are no statements of the module itself.
-_LOCAL_IMPORT = re.compile(rb"^[ \t]+(?:from|import)[ \t]+([.\w]+)", re.M)
+_LOCAL_IMPORT = re.compile(
+    rb"^[ \t]+(?:from|import)[ \t]+([.\w]+)(?:[ \t]+import[ \t]+(\w+))?", re.M
+)
 
 _ENTRIES = frozenset({"forward", "__call__", "setUp"})
 """Methods that are called from outside, whoever calls them inside."""
@@ -152,7 +156,9 @@ class Interpreter(Collected, Rebinding, Methods):
         can."""
         for found in _LOCAL_IMPORT.finditer(self._text):
             module = found[1].decode(errors="replace")
-            name = module.rpartition(".")[2]  # `from .. import f` has none.
+            if module.endswith("."):  # `from .. import f`
+                module += (found[2] or b"").decode(errors="replace")
+            name = module.rpartition(".")[2]
             if name and (
                 package_worlds(module) is not None
                 or (self.project is not None and self.project.imports_on(module) != ALL)
@@ -433,7 +439,15 @@ def _names_of_torch(tree: ast.Module) -> list[str]:
         for target in statement.targets
         if isinstance(target, ast.Name)
     ]
-    return [*kernels, *kept] + [
+    # `dist.all_reduce(x)`
+    groups = [
+        f"{alias.asname or alias.name}."
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if f"{getattr(node, 'module', None) or ''}.{alias.name}".strip(".") == _GROUPS
+    ]
+    return [*kernels, *kept, *groups] + [
         alias.asname or alias.name.rpartition(".")[2]
         for node in tree.body
         if isinstance(node, ast.Import | ast.ImportFrom)

@@ -44,6 +44,7 @@ _WORDS = tuple(
         "skip",
         "import_module",
         "__import__",
+        "find_spec",
         # NumPy makes float64 of these, which others bring to a device.
         ".zeros(",
         ".ones(",

@@ -201,7 +201,8 @@ class Class:
                 # A plain constant says little: another method, or a caller, may set another. But
                 # where it is set to something else on CUDA machines alone, the others keep it; and
                 # what is one thing there and another here was decided for the machine.
-                if not _is_for_cuda(stored) and not _is_decided(value):
+                decided = _is_decided(value) or self._is_left_out(name, value)
+                if not _is_for_cuda(stored) and not decided:
                     value = lift(
                         lambda atom: UNK if atom.kind == CONST and not atom.tests else atom, value
                     )
@@ -213,6 +214,14 @@ class Class:
                     value = port(value)
             self.cache[name] = value
         return self.cache[name]
+
+    def _is_left_out(self, name: str, value: Value) -> bool:
+        """Whether an attribute that is assigned in one place is None on a Mac, and something there
+        where there is CUDA: `self.stream = torch.cuda.Stream() if IS_CUDA else None`."""
+        here, there = one(value, MAC), [atom for _, atom in cases_of(value, NVIDIA)]
+        if here.kind != CONST or here.v is not None or not there:
+            return False
+        return all(atom.kind != CONST for atom in there) and len(self._assigned_to(name)) == 1
 
     def _stored(self, name: str) -> list[Value]:
         """What is stored, by place. Where no Mac comes to one of these, a constant that a method

@@ -146,7 +146,7 @@ def test_mixed_precision_that_the_told_torch_lacks_is_written_by_unsafe_fixes_al
 def test_autocast_is_written_for_no_told_torch_that_has_mps_and_no_autocast_there(
     project: Path, code: str
 ) -> None:
-    """A ViT whose README asks for `torch>=1.12.0` ran on a Mac's CPU, where CUDA's autocast warns."""
+    """A ViT whose README asks for `torch>=1.12.0` ran on a Mac's CPU: CUDA's only warns."""
     (project / "README.md").write_text(
         "- Install [PyTorch](https://pytorch.org/get-started/previous-versions/) (torch>=1.12.0).\n"
     )

@@ -347,7 +347,7 @@ def test_what_a_function_of_the_script_builds_from_kernels_everywhere_is_for_cud
 
 
 def test_the_function_may_give_what_it_builds_a_name_first(cli: Cli, project: Path) -> None:
-    """OpenPCDet: `cuda_ext = CUDAExtension(name='%s.%s' % (module, name), ...)`, `return cuda_ext`."""
+    """OpenPCDet: `cuda_ext = CUDAExtension(name='%s.%s' % (module, name))`, `return cuda_ext`."""
     _project(project, _WITHIN)
     script = _HELPED.format(name="'%s.%s' % (package, name)", other="other.cu")
     made = script.replace("    return maker(", "    built = maker(").replace(

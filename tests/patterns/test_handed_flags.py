@@ -164,3 +164,57 @@ def test_a_class_that_has_a_device_keeps_its_own() -> None:
         "    def step", "    @property\n    def device(self):\n        return 0\n\n    def step"
     )
     assert "self.device = " not in fixed(text)
+
+
+def test_a_flag_that_a_text_names_stays_where_it_is() -> None:
+    text = program("flag_kept_by_objects")
+    assert "self.device" in fixed(text)
+    assert "self.device" not in fixed(f'{text}print(getattr(net, "use_cuda"))\n')
+
+
+def test_an_annotated_flag_is_an_annotated_device() -> None:
+    text = program("flag_handed_on").replace("use_gpu=False", "use_gpu: bool = False")
+    assert 'def to_var(x, device: torch.device = torch.device("cpu")):\n' in fixed(text)
+
+
+def test_a_method_that_a_class_below_has_as_well_keeps_its_flag() -> None:
+    text = """
+import torch
+from torch import nn
+
+
+class Agent:
+    def act(self, x, use_cuda):
+        if use_cuda:
+            x = x.cuda()
+        return x
+
+    def run(self):
+        return self.act(torch.ones(2), torch.cuda.is_available())
+"""
+    below = """
+
+class Other(Agent):
+    def act(self, x, use_cuda):
+        return x
+"""
+    assert "def act(self, x, device):" in fixed(text)
+    assert "def act(self, x, device):" not in fixed(text + below)
+
+
+def test_options_that_others_may_make_get_no_device(tmp_path: Path) -> None:
+    from mpslint.project import Project
+
+    path = tmp_path / "train.py"
+    (tmp_path / ".git").mkdir()
+    path.write_text(program("flag_in_options"))
+    settings = Settings(root=str(tmp_path))
+    alone = fix_source(
+        SourceFile(str(path), path.read_bytes()), settings, elsewhere=Project(settings)
+    )
+    assert "args.device" in alone.text
+    (tmp_path / "sweep.py").write_text("from train import train\n\ntrain(options(), model())\n")
+    imported = fix_source(
+        SourceFile(str(path), path.read_bytes()), settings, elsewhere=Project(settings)
+    )
+    assert "args.device" not in imported.text

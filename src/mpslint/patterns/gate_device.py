@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 _DEVICE = "device"
 _PLAIN_BASES = ("object", "torch.nn.Module")
 """Classes whose objects have no `device` of their own."""
-_STORED = ("vars(", "__dict__", "json", "yaml")
-"""Words of files that may write down all options, of which a `torch.device` cannot be one."""
+_STORED = ("vars(", "__dict__", "json", "yaml", "Namespace(")
+"""Words of files that may write down all options, of which a `torch.device` cannot be one, or make
+some without a command line."""
 _ACCELERATOR = "torch.accelerator.current_accelerator"
 
 
@@ -123,7 +124,7 @@ def _beside_kept_flag(context: Context, test: ast.Attribute, wanted: bool) -> Re
             return None
         if context.index.parents[function] is not owner or not may_keep_device(context, owner):
             return None
-    elif _has_device(context, holder.id) or any(word in context.source.text for word in _STORED):
+    elif _has_device(context, holder.id) or _may_come_from_elsewhere(context):
         return None
     name = f"{holder.id}.{_DEVICE}"
     return _selected_behind(context, test, wanted, joined(switches), definition, name)
@@ -139,6 +140,14 @@ def may_keep_device(context: Context, owner: ast.ClassDef) -> bool:
         context.index.within(read, owner) and ast.unparse(read) == f"self.{_DEVICE}"
         for read in context.index.attributes.get(_DEVICE, ())
     )
+
+
+def _may_come_from_elsewhere(context: Context) -> bool:
+    """Whether options may go to a file, or come from others who know nothing of their device."""
+    elsewhere = context.elsewhere
+    if any(word in context.source.text for word in _STORED):
+        return True
+    return elsewhere is not None and elsewhere.is_imported(context.source.path)
 
 
 def _has_device(context: Context, holder: str) -> bool:

@@ -183,7 +183,7 @@ class _Following:
             return
         self._done.add((owner, attribute))
         context = self._context
-        if not may_keep_device(context, owner):
+        if not may_keep_device(context, owner) or _is_spelled(context, attribute):
             raise _Lost
         if _is_used_elsewhere(context, attribute, method=True):
             raise _Lost
@@ -208,6 +208,8 @@ class _Following:
         owner = context.index.parents[function]
         made = owner if isinstance(owner, ast.ClassDef) and function.name == "__init__" else None
         if isinstance(owner, ast.ClassDef) and made is None:
+            if sum(one.name == function.name for one in context.index.functions()) > 1:
+                raise _Lost  # Who calls it may mean another one.
             uses: list[ast.expr] = list(context.index.attributes.get(function.name, ()))
             is_method, name = True, function.name
         else:
@@ -244,7 +246,10 @@ class _Following:
             if default.value is not False or not all_given:
                 raise _Lost
             mark = quote(self._context.source)
-            self._replace(default, f"{mark}cpu{mark}")
+            text = f"{mark}cpu{mark}"
+            if parameter.annotation is not None:
+                text = f"{torch_name(self._context, parameter)}.device({text})"
+            self._replace(default, text)
             return
         self._follow_source(default, default)
 
@@ -298,6 +303,11 @@ def _is_used_elsewhere(context: Context, name: str, *, method: bool) -> bool:
         for _, binding in context.names.every_binding()
         if binding.kind == "import"
     )
+
+
+def _is_spelled(context: Context, name: str) -> bool:
+    """Whether a text of the file names it: `getattr(net, "use_cuda")`."""
+    return bool(context.index.spelled(name))
 
 
 def _may_be_renamed(context: Context, function: FunctionNode, parameter: ast.arg) -> bool:

@@ -218,3 +218,23 @@ def test_options_that_others_may_make_get_no_device(tmp_path: Path) -> None:
         SourceFile(str(path), path.read_bytes()), settings, elsewhere=Project(settings)
     )
     assert "args.device" not in imported.text
+
+
+def test_a_function_that_asks_the_machine_beside_its_flag_selects_at_its_top() -> None:
+    lines = fixed(program("flag_with_default")).splitlines()
+    top = lines.index("def train(net, steps, use_cuda=True):")
+    assert lines[top + 2 : top + 6] == [
+        "    if use_cuda and torch.cuda.is_available():",
+        '        device = torch.device("cuda")',
+        "    elif use_cuda and torch.backends.mps.is_available():",
+        '        device = torch.device("mps")',
+    ]
+    assert "    net.to(device)" in lines
+    assert "        x = x.to(device)" in lines
+
+
+def test_a_function_that_asks_in_two_ways_gets_no_selection() -> None:
+    text = program("flag_with_default")
+    at = text.rindex("if use_cuda and")
+    other = text[:at] + text[at:].replace("if use_cuda and", "if use_cuda and steps > 1 and", 1)
+    assert "device = torch.device(" not in fixed(other)

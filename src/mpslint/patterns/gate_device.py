@@ -18,6 +18,7 @@ from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import Reference, free_name, other_device, reference, torch_name
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import alone_on_lines, indent_unit, insert, quote
+from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -29,6 +30,7 @@ _PLAIN_BASES = ("object", "torch.nn.Module")
 _STORED = ("vars(", "__dict__", "json", "yaml", "Namespace(")
 """Words of files that may write down all options, of which a `torch.device` cannot be one, or make
 some without a command line."""
+_TOPS = "selections at the tops of functions"
 _ACCELERATOR = "torch.accelerator.current_accelerator"
 
 
@@ -51,7 +53,8 @@ def device_for(context: Context, test: ast.expr, wanted: bool = True) -> Referen
         return found._replace(level=Applicability.UNSAFE, reason=reason)
     if at_hand is not None and _asks(context, at_hand) == set(switches):
         return Reference(at_hand.text, at_hand.is_string, ())
-    return _behind_flag(context, test, wanted, joined(switches))
+    behind = _behind_flag(context, test, wanted, joined(switches))
+    return behind or _at_the_top(context, test, wanted, joined(switches))
 
 
 def positive(test: ast.expr, wanted: bool) -> tuple[ast.expr, bool]:
@@ -166,10 +169,60 @@ def _selected_behind(
     name: str | None,
 ) -> Reference | None:
     """A selection of that name that asks a flag, right behind the statement that sets it."""
-    torch, source = torch_name(context, test), context.source
-    if definition is None or torch is None or name is None:
+    source = context.source
+    if definition is None or name is None:
         return None
     if not alone_on_lines(source, definition) or settles_too_early(context, definition):
+        return None
+    indent = source.indentation(definition.lineno)
+    lines = _selection(context, test, wanted, switch, name, indent)
+    if lines is None:
+        return None
+    row = definition.end_lineno or definition.lineno
+    offset = source.starts[row] if row < len(source.starts) else len(source.text)
+    unfinished = offset == len(source.text) and not source.text.endswith(("\n", "\r"))
+    lead = source.newline if unfinished else ""
+    return Reference(name, False, (insert(offset, f"{lead}{lines}"),), opening_level(context))
+
+
+def _at_the_top(context: Context, test: ast.expr, wanted: bool, switch: str) -> Reference | None:
+    """The same at the top of a function that is handed the flag, and asks the machine with it:
+    `def train(net, use_cuda=True)` with `if use_cuda and torch.cuda.is_available():`."""
+    function, name = context.index.function(test), free_name(context, test)
+    if not isinstance(function, FUNCTIONS) or name is None or not wanted:
+        return None
+    scope = context.names.own_scope(function)
+    read = [one for one in ast.walk(test) if isinstance(one, ast.Name)]
+    flags = [one for one in read if context.names.owner(one.id, one) is scope]
+    if not flags or "cuda" not in context.guards.implied(test, wanted):
+        return None
+    if any([one.kind for one in scope.bindings[flag.id]] != ["parameter"] for flag in flags):
+        return None
+    if any(context.index.function(one) is not function for one in flags):
+        return None
+    first = next((item for item in function.body if not _is_text(item)), None)
+    if first is None or not alone_on_lines(context.source, first):
+        return None
+    known: dict[ast.AST, str] = context.memo.setdefault(_TOPS, {})  # type: ignore[assignment]
+    indent = context.source.indentation(first.lineno)
+    lines = _selection(context, test, wanted, switch, name, indent)
+    if lines is None or known.setdefault(function, lines) != lines:
+        return None
+    row = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", ()))])
+    edit = insert(context.source.starts[row - 1], lines)
+    return Reference(name, False, (edit,), opening_level(context))
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _selection(
+    context: Context, test: ast.expr, wanted: bool, switch: str, name: str, indent: str
+) -> str | None:
+    """The lines of a selection that asks a flag, and the machine where the flag does not."""
+    torch, source = torch_name(context, test), context.source
+    if torch is None:
         return None
     flag, mark = source.segment(test), quote(source)
     if not wanted:
@@ -177,7 +230,6 @@ def _selected_behind(
     machine = f"{torch}.cuda.is_available()"
     known = "cuda" in context.guards.implied(test, wanted)
     cuda = flag if known else f"{flag} and {machine}"
-    indent = source.indentation(definition.lineno)
     text = f"{mark}cuda{mark} if {cuda} else "
     if wants_mps(context):
         text += f"{mark}mps{mark} if {switch} and {mps_available(context, torch)} else "
@@ -189,12 +241,7 @@ def _selected_behind(
         lines = statement_of(choice, indent_unit(source))
     else:
         lines = [f"{head}{laid_out})"]
-    row = definition.end_lineno or definition.lineno
-    offset = source.starts[row] if row < len(source.starts) else len(source.text)
-    unfinished = offset == len(source.text) and not source.text.endswith(("\n", "\r"))
-    lead = source.newline if unfinished else ""
-    text = "".join(f"{indent}{line}{source.newline}" for line in lines)
-    return Reference(name, False, (insert(offset, f"{lead}{text}"),), opening_level(context))
+    return "".join(f"{indent}{line}{source.newline}" for line in lines)
 
 
 def _definition(context: Context, test: ast.expr) -> ast.stmt | None:

@@ -238,3 +238,9 @@ def test_a_function_that_asks_in_two_ways_gets_no_selection() -> None:
     at = text.rindex("if use_cuda and")
     other = text[:at] + text[at:].replace("if use_cuda and", "if use_cuda and steps > 1 and", 1)
     assert "device = torch.device(" not in fixed(other)
+
+
+def test_a_flag_that_is_set_from_outside_as_well_has_no_device_beside_it() -> None:
+    text = program("flag_of_a_class")
+    assert "self.device" in fixed(text)
+    assert "self.device" not in fixed(f"{text}trainer.use_cuda = False\n")

@@ -115,11 +115,10 @@ def _beside_kept_flag(context: Context, test: ast.Attribute, wanted: bool) -> Re
     spelled = ast.unparse(test)
     if any(isinstance(node, ast.expr) and ast.unparse(node) == spelled for node in ast.walk(value)):
         return None  # An option of its own, which may be asked before that.
-    if all(
-        context.index.function(read) is function
-        for read in context.index.attributes.get(test.attr, ())
-        if ast.unparse(read) == spelled
-    ):
+    uses = context.index.attributes.get(test.attr, ())
+    if any(isinstance(one.ctx, ast.Store) and ast.unparse(one) != spelled for one in uses):
+        return None  # Somebody may turn it off from outside.
+    if all(context.index.function(one) is function for one in uses if ast.unparse(one) == spelled):
         return None  # What one function alone asks needs to be kept by nobody.
     if holder.id == "self":
         owner = context.index.enclosing(test, ast.ClassDef)

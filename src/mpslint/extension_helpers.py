@@ -59,17 +59,29 @@ def _helper(function: ast.FunctionDef, makers: tuple[str, ...]) -> _Helper | Non
         if isinstance(target, ast.Name)
     }
     for node in ast.walk(function):
-        if not isinstance(node, ast.Return) or not isinstance(node.value, ast.Call):
+        made = _made(function, node.value) if isinstance(node, ast.Return) else None
+        if made is None or _last(made.func) not in {*makers, *chosen}:
             continue
-        if _last(node.value.func) not in {*makers, *chosen}:
-            continue
-        given = dict(zip(("name", "sources"), node.value.args, strict=False))
-        given.update({item.arg: item.value for item in node.value.keywords if item.arg})
+        given = dict(zip(("name", "sources"), made.args, strict=False))
+        given.update({item.arg: item.value for item in made.keywords if item.arg})
         if "name" in given and "sources" in given:
             parts = ast.walk(given["sources"])
             named = frozenset(part.id for part in parts if isinstance(part, ast.Name))
             return _Helper(tuple(one.arg for one in function.args.args), given["name"], named)
     return None
+
+
+def _made(function: ast.FunctionDef, value: ast.expr | None) -> ast.Call | None:
+    """The call whose value a function gives back, also by a name that it binds once."""
+    if isinstance(value, ast.Name):
+        held = [
+            node
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+            and any(isinstance(t, ast.Name) and t.id == value.id for t in node.targets)
+        ]
+        value = held[0].value if len(held) == 1 else None
+    return value if isinstance(value, ast.Call) else None
 
 
 def _given(helper: _Helper, call: ast.Call) -> dict[str, ast.expr]:

@@ -39,8 +39,10 @@ _BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.
 _WITHOUT_ITEM = "whose tensors have no item()"
 _AUTOCAST_SINCE, _SCALER_SINCE = (1, 10), (2, 3)
 """The first torch with `torch.autocast`, and with `torch.amp.GradScaler`."""
-_WRITING_AUTOCAST = "MPS207"
-"""The code whose fixes write these for those of `torch.cuda.amp`."""
+_MPS_SINCE, _AUTOCAST_ON_MPS = (1, 12), (2, 5)
+"""The first torch with MPS, and the first whose autocast takes it: in between, it raises."""
+_WRITING_AUTOCAST = ("MPS207", "MPS208")
+"""The codes whose fixes write these, for those of `torch.cuda.amp` and those for CUDA."""
 _OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
 """Words of code that makes tensors or modules, or places some."""
 _WRITING_DEVICES = (OPENING, "MPS413")
@@ -102,17 +104,19 @@ def _doubt_under_torch_without_devices(context: Context, findings: Sequence[Find
 
 def _doubt_under_torch_without_autocast(context: Context, findings: Sequence[Finding]) -> None:
     """A README that names an older torch than has what is written for `torch.cuda.amp`: who follows
-    it has CUDA, and would have nothing that runs."""
+    it has CUDA, and would have nothing that runs; or a Mac, where the old one only warned."""
     told = context.settings.told
     if told is None or not told.is_said:
         return
-    lacking = "torch.autocast" if told.oldest < _AUTOCAST_SINCE else ""
+    lacking = "without torch.autocast" if told.oldest < _AUTOCAST_SINCE else ""
     has_scaler = bool(context.index.calls.get("GradScaler"))
     if not lacking and has_scaler and told.oldest < _SCALER_SINCE:
-        lacking = "torch.amp.GradScaler"
+        lacking = "without torch.amp.GradScaler"
+    if not lacking and _MPS_SINCE <= told.oldest < _AUTOCAST_ON_MPS:
+        lacking = "whose autocast raises on MPS"
     for one in findings if lacking else ():
-        if one.code == _WRITING_AUTOCAST and one.applicability is Applicability.SAFE:
-            one.doubt(f"{told.place} tells of torch {_spelled(told.oldest)}, without {lacking}")
+        if one.code in _WRITING_AUTOCAST and one.applicability is Applicability.SAFE:
+            one.doubt(f"{told.place} tells of torch {_spelled(told.oldest)}, {lacking}")
 
 
 def _doubt_what_needs_an_older_torch(context: Context, findings: Sequence[Finding]) -> None:

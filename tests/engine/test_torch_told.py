@@ -142,6 +142,24 @@ def test_mixed_precision_that_the_told_torch_lacks_is_written_by_unsafe_fixes_al
     assert left.reason == f"README.md:1 tells of torch {release}, without {lacking}"
 
 
+@pytest.mark.parametrize("code", ["torch.cuda.amp.autocast()", "torch.autocast('cuda')"])
+def test_autocast_is_written_for_no_told_torch_that_has_mps_and_no_autocast_there(
+    project: Path, code: str
+) -> None:
+    """A ViT whose README asks for `torch>=1.12.0` ran on a Mac's CPU: CUDA's only warns."""
+    (project / "README.md").write_text(
+        "- Install [PyTorch](https://pytorch.org/get-started/previous-versions/) (torch>=1.12.0).\n"
+    )
+    text = (
+        "import torch\n\ndevice = torch.device('cuda' if torch.cuda.is_available() else 'mps')\n"
+        f"net = torch.nn.Linear(2, 2)\nwith {code}:\n    net(torch.zeros(2))\n"
+    )
+    source = SourceFile(str(project / "train.py"), text.encode())
+    result = fix_source(source, SettingsFinder().for_folder(str(project)))
+    (left,) = [one for one in result.remaining if one.code in ("MPS207", "MPS208")]
+    assert left.reason == "README.md:1 tells of torch 1.12, whose autocast raises on MPS"
+
+
 @pytest.mark.parametrize("line", ["Tested with PyTorch 2.3.", "FROM nvcr.io/nvidia/pytorch:24.05"])
 def test_a_told_torch_that_has_the_scaler_takes_its_fix_from_nobody(
     project: Path, line: str

@@ -74,3 +74,46 @@ def test_a_test_for_cuda_goes_with_the_move_that_it_decides() -> None:
 )
 def test_what_may_lie_elsewhere_is_moved(body: str, moved: str) -> None:
     assert moved in fixed(body)
+
+
+MODULE = """
+import torch
+
+
+class PropMaxPool(torch.nn.Module):
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(layers)
+
+    def {name}(self, x):
+        map_h = {made}.cuda()
+        for number, pool in enumerate(self.layers):
+            x = pool(x)
+            map_h[:, :, number] = x
+        return map_h
+"""
+"""After 2D-TAN's `lib/models/prop_modules/dense.py`."""
+
+
+def _module(name: str, made: str) -> str:
+    source = SourceFile("dense.py", MODULE.format(name=name, made=made).encode())
+    return fix_source(source, Settings()).text
+
+
+def test_what_the_input_of_a_module_makes_beside_it_is_not_moved() -> None:
+    text = _module("forward", "x.new_zeros(x.shape)")
+    assert "map_h = x.new_zeros(x.shape)\n" in text
+    assert "mps" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("forward", "torch.zeros(4, 4)"),
+        ("forward", "x.cpu().new_zeros(x.shape)"),
+        ("collated", "x.new_zeros(x.shape)"),
+    ],
+)
+def test_what_is_made_elsewhere_is_still_moved(name: str, made: str) -> None:
+    text = _module(name, made)
+    assert f"{made}.to(" in text

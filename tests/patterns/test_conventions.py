@@ -101,3 +101,59 @@ def test_a_choice_that_an_object_of_others_keeps_stays_an_expression(tmp_path: P
         "import torch", "import argparse\n\nimport torch\n\nargs = argparse.Namespace()"
     )
     assert "args.device = (\n" in fixed(tmp_path, {}, written=written)
+
+
+CONTROLLER = """
+import torch
+
+
+class Controller:
+    def __init__(self, config, net):
+        self.device: torch.device = (
+            torch.device("cuda", config.habitat_baselines.torch_gpu_id)
+            if torch.cuda.is_available()
+            else torch.device("cpu")
+        )
+        self.net = net.to(self.device)
+"""
+"""After habitat-lab's `baselines_controller.py`."""
+
+
+def test_a_choice_over_several_lines_stays_one_where_it_does_not_fit_one(tmp_path: Path) -> None:
+    settings = {
+        "pyproject.toml": "[tool.black]\nline-length = 79\n",
+        "requirements.txt": "torch>=1.3\n",
+    }
+    text = fixed(tmp_path, settings, written=CONTROLLER)
+    assert "\n            if torch.cuda.is_available()\n            else torch.device" in text
+    assert '\n            else torch.device("cpu")\n        )\n' in text
+    assert text.count("\n") == CONTROLLER.count("\n") + 2
+
+
+RETURNING = """
+import torch
+
+
+def get_device(config) -> torch.device:
+    if torch.cuda.is_available():
+        device = torch.device("cuda", config.habitat_baselines.torch_gpu_id)
+        torch.cuda.set_device(device)
+        return device
+    else:
+        return torch.device("cpu")
+
+
+net = torch.nn.Linear(3, 3).to(get_device(None))
+"""
+"""After habitat-lab's `ppo_trainer.py`."""
+
+
+@pytest.mark.parametrize(("width", "lines"), [(79, 2), (120, 0)])
+def test_an_arm_that_has_no_room_for_a_choice_gets_one_beside_it(
+    tmp_path: Path, width: int, lines: int
+) -> None:
+    settings = {"pyproject.toml": f"[tool.black]\nline-length = {width}\n"}
+    text = fixed(tmp_path, settings | {"requirements.txt": "torch>=1.3\n"}, written=RETURNING)
+    assert text.count("\n") == RETURNING.count("\n") + lines
+    assert ("    elif " in text) is bool(lines)
+    assert 'is_available():\n        return torch.device("mps")\n    else:\n' in text or not lines

@@ -346,6 +346,28 @@ def test_what_a_function_of_the_script_builds_from_kernels_everywhere_is_for_cud
     assert _checked(cli) == []
 
 
+def test_the_function_may_give_what_it_builds_a_name_first(cli: Cli, project: Path) -> None:
+    """OpenPCDet: `cuda_ext = CUDAExtension(name='%s.%s' % (module, name))`, `return cuda_ext`."""
+    _project(project, _WITHIN)
+    script = _HELPED.format(name="'%s.%s' % (package, name)", other="other.cu")
+    made = script.replace("    return maker(", "    built = maker(").replace(
+        "for one in sources])\n", "for one in sources])\n    return built\n"
+    )
+    assert "return built" in made
+    (project / "setup.py").write_text(made)
+    assert _checked(cli) == []
+
+
+def test_what_a_function_builds_and_keeps_is_not_what_it_gives(cli: Cli, project: Path) -> None:
+    _project(project, _WITHIN)
+    script = _HELPED.format(name='f"{package}.{name}"', other="other.cu")
+    made = script.replace("    return maker(", "    built = maker(").replace(
+        "for one in sources])\n", "for one in sources])\n    return None\n"
+    )
+    (project / "setup.py").write_text(made)
+    assert _checked(cli) == [("layer.py", "MPS102")]
+
+
 def test_what_it_builds_of_c_plus_plus_where_there_is_no_cuda_is_for_all(
     cli: Cli, project: Path
 ) -> None:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace_span
+from mpslint.semantics.forward_inputs import from_forward
 from mpslint.semantics.made_of import made_beside, roots
 from mpslint.semantics.partners import partner
+from mpslint.semantics.value_tables import NEW_FACTORIES
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
@@ -48,7 +50,20 @@ def _is_there(context: Context, call: ast.Call) -> bool:
     if tensor is None:
         return False
     met = partner(context, call)
-    return met is not None and (met == tensor or met in _origins(context, tensor, call))
+    if met is None:
+        return _is_input(context, made)
+    return met == tensor or met in _origins(context, tensor, call)
+
+
+def _is_input(context: Context, made: ast.expr) -> bool:
+    """Whether something is made by a method of what a `forward` is given: the input of a module
+    that runs on CUDA is there, and who asks it for the new tensor means to have both in one
+    place."""
+    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
+        if made.func.attr in NEW_FACTORIES:
+            return isinstance(made.func.value, ast.Name) and from_forward(context, made.func.value)
+        made = made.func.value
+    return False
 
 
 def _origins(context: Context, name: str, at: ast.AST) -> list[str]:

@@ -25,6 +25,7 @@ from mpslint.patterns.text import (
     alone_on_lines,
     holds_comment,
     insert,
+    line_limit,
     needs_parentheses,
     replace,
     replace_span,
@@ -339,7 +340,37 @@ def _into_cpu_arm(context: Context, chain: Chain, torch: str) -> tuple[Edit, ...
     selected = f"{mark}mps{mark} if {test} else {text}"
     if needs_parentheses(literal, context.index.parents[literal]):
         selected = f"({selected})"
+    line = source.line(literal.lineno).rstrip("\r\n")
+    if len(line) - len(text) + len(selected) > line_limit(source):
+        arm_of_its_own = _before_cpu_statement(context, chain, literal, f"{mark}mps{mark}", test)
+        if arm_of_its_own is not None:
+            return (arm_of_its_own,)
     return (replace(source, literal, selected),)
+
+
+def _before_cpu_statement(
+    context: Context, chain: Chain, literal: ast.Constant, mps: str, test: str
+) -> Edit | None:
+    """An `elif` with the statement that chooses the CPU, and MPS in it, in front of the `else` that
+    holds nothing more: what a line that would get too long says as well."""
+    source, statement = context.source, context.index.statement(literal)
+    choice = context.index.parents[statement]
+    if not isinstance(choice, ast.If) or choice.orelse != [statement] or statement.lineno < 2:
+        return None
+    if not isinstance(statement, ast.Return | ast.Assign):
+        return None
+    row = statement.lineno - 1
+    if source.line(row).strip() != "else:" or not alone_on_lines(source, statement):
+        return None
+    start, end = source.span(statement)
+    first, last = source.span(literal)
+    if "\n" in source.text[start:end]:
+        return None
+    chosen = f"{source.text[start:first]}{mps}{source.text[last:end]}"
+    newline, indent = source.newline, source.indentation(row)
+    inner = source.indentation(statement.lineno)
+    text = f"{indent}elif {test}:{newline}{inner}{chosen}{newline}"
+    return insert(source.starts[row - 1], text)
 
 
 def _cpu_literal(arm: ast.expr) -> ast.Constant | None:

@@ -37,8 +37,8 @@ def flat(context: Context, node: ast.expr, choice: Sequence[Arm]) -> Edit | None
         return None
     first, last = source.span(node)
     head, tail = source.text[start:first], source.text[last:end]
-    if head.endswith("= (") and tail == ")":
-        head, tail = head[:-1], ""
+    if head.rstrip().endswith("= (") and tail.strip() == ")":
+        head, tail = head.rstrip()[:-1], ""
     newline, indent, unit = source.newline, source.indentation(row), indent_unit(source)
     lines = statement_of([(f"{head}{value}{tail}", test) for value, test in choice], unit)
     return replace_span(source, start, end, f"{newline}{indent}".join(lines))

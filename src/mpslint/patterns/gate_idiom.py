@@ -45,7 +45,23 @@ def is_idiom(context: Context, gate: Gate) -> bool:
         return False  # `elif`
     if other and not all(isinstance(item, ast.Pass) for item in other):
         return _do_the_same(context, arm, other)
+    if returned_behind(context, gate) is not None:
+        return True
     return all(_only_moves(context, statement) for statement in arm)
+
+
+def returned_behind(context: Context, gate: Gate) -> ast.Return | None:
+    """`return x` right behind `if cuda: return x.cuda()`, which then is said already."""
+    node = gate.node
+    if not isinstance(node, ast.If) or gate.inverted or node.orelse or len(node.body) != 1:
+        return None
+    parent = context.index.parents[node]
+    for block in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
+        if isinstance(block, list) and node in block[:-1]:
+            behind = block[block.index(node) + 1]
+            same = isinstance(behind, ast.Return) and _unmoved(node.body[0]) == ast.dump(behind)
+            return behind if same else None
+    return None
 
 
 def _do_the_same(context: Context, arm: list[ast.stmt], other: list[ast.stmt]) -> bool:

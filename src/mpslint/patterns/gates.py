@@ -24,7 +24,8 @@ from mpslint.patterns.calls import (
     rewrite_call,
 )
 from mpslint.patterns.gate_device import device_for, positive
-from mpslint.patterns.gate_idiom import Gate, is_idiom, keep_arm, stands_in
+from mpslint.patterns.gate_idiom import Gate, is_idiom, keep_arm, returned_behind, stands_in
+from mpslint.patterns.handed_flags import handed_flags, reference_to
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
 from mpslint.patterns.load_arms import loads_to_host
 from mpslint.patterns.named_gpus import changes_gpu, several_gpus
@@ -137,14 +138,18 @@ def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
         return None
     edits: list[Edit] = []
     level, reason = Applicability.SAFE, ""
-    flags = _dead_flags(context, gates, aliases)
+    handed = handed_flags(context, [gate.node.test for gate in gates])
+    given = handed.replaced if handed is not None else ()
+    flags = _dead_flags(context, gates, aliases, given)
     going = {*flags, *(alias.statement for alias in aliases)}
     for gate in gates:
         dropped = drop_gate(context, gate.node, gate.moves) if not gate.inverted else None
         if dropped is not None:
             edits.append(dropped)
             continue
-        device = _beside(context, gate)
+        device = reference_to(handed, gate.node.test) if handed is not None else None
+        if device is None:
+            device = _beside(context, gate)
         if device is None:
             device = device_for(context, gate.node.test, not gate.inverted)
         rewritten = _rewrite(context, gate, device, laid_out) if device is not None else None
@@ -164,7 +169,7 @@ def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
     if any(overrides_cuda(context, call) for gate in gates for call in gate.moves):
         reason = OWN_CUDA
     tests = [item.node.test for item in gates] + [alias.test for alias in aliases]
-    reason = moved_elsewhere(context) or parting(context, tests, tests) or reason
+    reason = moved_elsewhere(context) or parting(context, tests, [*tests, *given]) or reason
     fix = Fix("Move to the selected device", tuple(dict.fromkeys(edits)), level)
     return doubtful(fix, reason)
 
@@ -244,15 +249,22 @@ def _rewrite(context: Context, gate: Gate, device: Reference, laid_out: bool) ->
         if not laid_out:
             return inner if can_dedent(context, gate.node, other_arm=gate.inverted) else None
         edit = dedent_body(context, gate.node, inner, other_arm=gate.inverted)
-        return [edit] if edit is not None else None
+        behind = returned_behind(context, gate)
+        gone = delete_statement(context, behind) if behind is not None else None
+        if edit is None or (behind is not None and gone is None):
+            return None
+        return [edit, gone] if gone is not None else [edit]
     arm = gate.node.orelse if gate.inverted else gate.node.body
     return keep_arm(context, gate.node, arm, inner)
 
 
-def _dead_flags(context: Context, gates: list[Gate], aliases: list[Alias]) -> list[ast.Assign]:
-    """Assignments of flags that nothing reads but the rewritten tests, and other such flags."""
+def _dead_flags(
+    context: Context, gates: list[Gate], aliases: list[Alias], given: Iterable[ast.expr]
+) -> list[ast.Assign]:
+    """Assignments of flags that nothing reads but the rewritten tests, the calls that give a device
+    for them now, and other such flags."""
     tests = [positive(gate.node.test, True)[0] for gate in gates]
-    reads: list[ast.AST] = [*tests, *(alias.test for alias in aliases)]
+    reads: list[ast.AST] = [*tests, *given, *(alias.test for alias in aliases)]
     dead: list[ast.Assign] = []
     while True:
         flag = next((f for f in _flags_read(context, reads) if f not in dead), None)
@@ -264,10 +276,18 @@ def _dead_flags(context: Context, gates: list[Gate], aliases: list[Alias]) -> li
 
 def _flags_read(context: Context, reads: list[ast.AST]) -> Iterator[ast.Assign]:
     """The assignments of flags that are read here, and nowhere else."""
-    for name in sorted({read.id for read in reads if isinstance(read, ast.Name)}):
-        loads = [u for u in context.index.names[name] if isinstance(u.ctx, ast.Load)]
-        bindings = [b for bound, b in context.names.every_binding() if bound == name]
-        if len(bindings) != 1 or not all(any(load is read for read in reads) for load in loads):
+    names = context.names
+    for read in sorted(
+        (one for one in reads if isinstance(one, ast.Name)), key=lambda one: (one.id, one.lineno)
+    ):
+        owner = names.owner(read.id, read)
+        bindings = owner.bindings.get(read.id, []) if owner is not None else []
+        loads = [
+            use
+            for use in context.index.names[read.id]
+            if isinstance(use.ctx, ast.Load) and names.owner(read.id, use) is owner
+        ]
+        if len(bindings) != 1 or not all(any(load is one for one in reads) for load in loads):
             continue
         flag = bindings[0].node
         if bindings[0].kind == "assign" and isinstance(flag, ast.Assign) and len(flag.targets) == 1:

@@ -108,8 +108,10 @@ def arms_laid_out(context: Context, node: ast.expr, parts: list[str]) -> str:
     end_row, _ = source.position(end)
     tail = len(source.line(end_row)) - (source.position(end)[1] - 1)
     limit = line_limit(source)
-    if "\n" in source.text[start:end] or column - 1 + len(line) + tail <= limit:
+    if column - 1 + len(line) + tail <= limit:
         return line
+    if "\n" in source.text[start:end]:
+        return broken_arms(source, parts, " " * (len(source.line(row)[: column - 1].expandtabs())))
     newline, unit, indent = source.newline, indent_unit(source), source.indentation(row)
     inner = indent + unit
     parent = context.index.parents[node]

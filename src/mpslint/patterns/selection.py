@@ -27,6 +27,7 @@ from mpslint.patterns.place import (
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, quote
 from mpslint.records import NamedTuple
+from mpslint.semantics.companions import companion
 from mpslint.semantics.handed_devices import handed_device
 from mpslint.semantics.index import LOOPS
 from mpslint.semantics.partners import partner
@@ -158,6 +159,8 @@ def reference(
     if sent is not None:
         return Reference(sent, False, ())
     beside = partner(context, node) if not type_only else None
+    if beside is None and used is None and not type_only:
+        beside = companion(context, node)
     if beside is not None:
         return Reference(f"{beside}.device", False, ())
     if used is not None:

@@ -38,7 +38,13 @@ class BuiltExtensions:
         self._elsewhere: dict[tuple[str, ...], frozenset[str]] = {}
         self._known: dict[tuple[str, str], tuple[bool, tuple[str, ...]]] = {}
         """By the folder of the file that names a module, and its name."""
+        self._setups: dict[str, tuple[bytes, tuple[str, ...]]] = {}
         self._parts: dict[tuple[str, str], tuple[str | None, tuple[str, ...]]] = {}
+
+    def _setup(self, script: str) -> tuple[bytes, tuple[str, ...]]:
+        if script not in self._setups:
+            self._setups[script] = setup_text(self._modules, script)
+        return self._setups[script]
 
     def is_for_cuda(self, path: str, module: str) -> tuple[bool, tuple[str, ...]]:
         """Whether a module that is no file of the project, as the file at the absolute `path` names
@@ -88,7 +94,7 @@ class BuiltExtensions:
         folder = os.path.dirname(path)
         for _ in range(_UP):
             script = os.path.join(folder, "setup.py")
-            data, more = setup_text(self._modules, script)
+            data, more = self._setup(script)
             looked += more
             if name in built_for_cuda(data):
                 return True, tuple(looked)
@@ -102,21 +108,21 @@ class BuiltExtensions:
         found = module in built or any("." in one and place.endswith(f".{one}") for one in built)
         # Of `from steps import to_cuda` nothing says that it is a module.
         found = found or (name == module and self._is_called_so(scripts, name))
-        helpers = (one for script in scripts for one in setup_text(self._modules, script)[1])
+        helpers = (one for script in scripts for one in self._setup(script)[1])
         return found, (*looked, *helpers)
 
     def _is_called_so(self, scripts: tuple[str, ...], name: str) -> bool:
         """Whether a module is one for CUDA by its name, that others build: `voxelize_cuda`."""
         if not matches("kernel-names", name):
             return False
-        built = (built_by(setup_text(self._modules, script)[0])[1] for script in scripts)
+        built = (built_by(self._setup(script)[0])[1] for script in scripts)
         return not any(one.rpartition(".")[2] == name for names in built for one in names)
 
     def _built_by(self, scripts: tuple[str, ...]) -> frozenset[str]:
         """The modules, by their whole names, that some of these scripts build for CUDA, and none
         in another way. A part of a project is installed for all of it."""
         if scripts not in self._elsewhere:
-            built = [built_by(setup_text(self._modules, script)[0]) for script in scripts]
+            built = [built_by(self._setup(script)[0]) for script in scripts]
             for_cuda = frozenset().union(*(names for names, _ in built))
             self._elsewhere[scripts] = for_cuda.difference(*(names for _, names in built))
         return self._elsewhere[scripts]

@@ -33,7 +33,7 @@ def may_lack(data: bytes, name: str, packages: tuple[bytes, ...], *, imports_ker
     if name.encode("utf-8", "replace") not in data:
         return False
     said = definition_of(data, name)
-    if said is None:
+    if said is None or said.startswith(b"class "):
         return False
     if holds_one(said, packages):
         return True

@@ -61,11 +61,10 @@ class ModuleFiles:
         found: dict[str, None] = {}
         files: list[str] = []
         for text in self._by_text.named_in(path):
-            names, looked = self.some_of(path, text) if text.endswith(ANY) else ((text,), ())
+            if text.endswith(ANY):
+                continue  # It would tie all modules of a package to each other.
+            other, looked = self.find(path, text)
             files += looked
-            for name in names:
-                other, looked = self.find(path, name)
-                files += looked
-                if other is not None and other != path:
-                    found[other] = None
+            if other is not None and other != path:
+                found[other] = None
         return tuple(found), tuple(files)

@@ -298,3 +298,21 @@ def test_a_stream_alone_is_there_where_somebody_asks() -> None:
     alone = STREAM.format(moved="")
     assert codes(alone, Settings()) == []
     assert codes(alone, Settings(extend_select=("MPS205",))) == ["MPS205"]
+
+
+EVENT = """
+import torch
+
+
+def measure(model, x):
+    start, end = torch.cuda.Event({timing}), torch.cuda.Event({timing})
+    start.record()
+    model(x)
+    end.record()
+    return start, end
+"""
+
+
+@pytest.mark.parametrize(("timing", "told"), [("enable_timing=True", 2), ("", 0)])
+def test_an_event_that_measures_is_told_without_being_asked_for(timing: str, told: int) -> None:
+    assert codes(EVENT.format(timing=timing), Settings()).count("MPS205") == told

@@ -26,12 +26,13 @@ and all that leads to them: no port has those, so that who makes one has written
 Code that is written for CUDA alone: functions and classes named after it, modules of Triton
 kernels, and code for several GPUs.
 
-## Why is it told when asked for?
-Whoever makes streams and events by hand has mostly written that code for CUDA (copies on the side,
-TensorRT, several GPUs, kernels, profiling), or left it where nobody comes: readers called four in
-ten of these findings right. `extend-select = ["MPS205"]` (or `--extend-select MPS205`) turns them
-on. Where the same class (or, outside of classes, the same function) also moves something by
-`.cuda()` on every machine, the stream is in the way of a port, and a fix reckons with it.
+## Why is a part told when asked for?
+Events by which somebody measures (`enable_timing=True`) are told. Whoever makes streams by hand has
+mostly written that code for CUDA (copies on the side, TensorRT, several GPUs, kernels), or left it
+where nobody comes: readers called two in eight of these findings right, and both of two of events.
+`extend-select = ["MPS205"]` (or `--extend-select MPS205`) turns them on. Where the same class (or,
+outside of classes, the same function) also moves something by `.cuda()` on every machine, the
+stream is in the way of a port, and a fix reckons with it.
 
 ## Fix safety
 Unsafe, and only for events: on MPS a `torch.mps.Event` is made instead. On a machine with neither
@@ -83,18 +84,25 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     moving = _moving(context) if found else frozenset()
     for event in found:
         call, name = event.call, event.name.rsplit(".", 1)[-1]
-        is_certain = _unit(context, call) in moving
+        measures = name == "Event" and _measures(call)
+        is_certain = measures or _unit(context, call) in moving
         fixable = name == "Event" and _portable(call)
         yield context.finding(
             rule,
             call.func,
             f"torch.cuda.{name}() raises {cuda_names()[name].detail} where there is no CUDA",
             confidence=Confidence.CERTAIN if is_certain else Confidence.INFERRED,
-            by_request=True,
+            by_request=not measures,
             labels=context.refused(event),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(_event_of_the_device, context, call) if fixable else None,
         )
+
+
+def _measures(call: ast.Call) -> bool:
+    """`Event(enable_timing=True)`"""
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "enable_timing")]
+    return any(isinstance(item, ast.Constant) and item.value is True for item in given)
 
 
 def _moving(context: Context) -> frozenset[ast.AST | None]:

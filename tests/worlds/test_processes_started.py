@@ -79,3 +79,48 @@ def test_the_processes_of_a_mac_talk_by_gloo(selection: str) -> None:
 
 def test_what_is_sent_to_cuda_for_gloo_is_told() -> None:
     assert found(_SENT.format(selection='"cuda" if backend == "gloo" else "cpu"'))
+
+
+_TRYING = """
+import logging
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def start():
+    dist.init_process_group(backend="nccl")
+    return int(os.environ["RANK"])
+
+
+def guessed():
+    try:
+        rank = start()
+    except RuntimeError as error:
+        if "{text}" in error.args[0]:
+            logging.info(error)
+            rank = 0
+        else:
+            raise
+    return rank
+
+
+def main():
+    rank = guessed()
+    model = torch.nn.Linear(3, 3).cuda()
+    print(rank, model)
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize("text", ["public", "out of memory"])
+def test_who_goes_on_after_other_errors_than_those_of_a_mac_ends_there(text: str) -> None:
+    assert found(_TRYING.format(text=text), "MPS102") == []
+
+
+@pytest.mark.parametrize("text", ["NCCL", "built in", ""])
+def test_who_goes_on_after_those_of_a_mac_comes_to_what_follows(text: str) -> None:
+    assert len(found(_TRYING.format(text=text), "MPS102")) == 1

@@ -328,6 +328,13 @@ HALVES: dict[str, str] = {
     "torch.bfloat16": "bfloat16",
 }
 """Names of the dtypes of 16 bits."""
+SAID_WITHOUT_CUDA = (
+    "Torch not compiled with CUDA enabled",
+    "Distributed package doesn't have NCCL built in",
+    "Tried to instantiate dummy base class Event",
+    "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
+)
+"""What torch says in its errors on a Mac where CUDA or NCCL is asked for."""
 NOT_ON_MPS = frozenset({"float64", "complex128"})
 """Dtypes that MPS does not have: `TypeError: Cannot convert a MPS Tensor to float64`."""
 ARRAY_DTYPE_AT = {

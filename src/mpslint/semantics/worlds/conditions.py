@@ -254,6 +254,10 @@ class Conditions(Placing, Refining):
     # comparisons
 
     def e_Compare(self, node: ast.Compare) -> Value:
+        if self.frame.raised[1]:
+            told = self._told_by_error(node, *self.frame.raised)
+            if told is not None:
+                return told
         left = self.eval(node.left)
         if self.ranked:
             asked = answered(node, one(left, self.frame.mask))
@@ -267,6 +271,23 @@ class Conditions(Placing, Refining):
             left = right
         assert found is not None
         return found
+
+    def _told_by_error(self, node: ast.Compare, name: str, worlds: int) -> Value | None:
+        """`"out of memory" in str(error)`, where torch has raised for want of CUDA: what it says
+        then is known. What the file itself may have raised is not."""
+        operator, asked = node.ops[0], node.left
+        if not isinstance(operator, ast.In | ast.NotIn) or not isinstance(asked, ast.Constant):
+            return None
+        if not isinstance(asked.value, str) or self.count_of(asked.value) > 1:
+            return None
+        names = (item for item in ast.walk(node.comparators[0]) if isinstance(item, ast.Name))
+        if not any(item.id == name for item in names):
+            return None
+        holds = {asked.value.lower() in text.lower() for text in facts.SAID_WITHOUT_CUDA}
+        if len(holds) > 1:
+            return None
+        said = holds.pop() is isinstance(operator, ast.In)
+        return pack([(worlds, Atom(CONST, said)), (ALL & ~worlds, UNK)])
 
     def _pair(self, node: ast.Compare, operator: ast.cmpop, left: Value, right: Value) -> Value:
         if left is UNK and right is UNK:

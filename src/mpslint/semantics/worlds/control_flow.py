@@ -11,7 +11,7 @@ from mpslint.semantics.worlds.branches import Branches
 from mpslint.semantics.worlds.errors import ANY_ERROR, EVERY_ERROR, kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.insisting import names_nvidia
-from mpslint.semantics.worlds.machines import ALL, MAC, MACS, mac_of_ported, sent_away
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, mac_of_ported, sent_away
 from mpslint.semantics.worlds.probes import Probes
 from mpslint.semantics.worlds.values import (
     CONST,
@@ -239,6 +239,9 @@ class ControlFlow(Probes, Branches):
             elif self._only_asks(node.body) or self._only_names(node.body):
                 frame.mask = 0
             before, frame.errors = frame.errors, {}
+            # Where CUDA comes through, a Mac that does not has met what only CUDA has.
+            lacking = mask & MACS & ~through & ~known if through & NVIDIA else 0
+            raising, frame.raised = frame.raised, (handler.name or "", taken | lacking)
             if frame.mask:
                 frame.env = dict(env)
                 self.block(handler.body)
@@ -248,7 +251,7 @@ class ControlFlow(Probes, Branches):
                 worlds |= frame.mask
             for error, those in frame.errors.items():
                 later[error] = later.get(error, 0) | those
-            frame.errors = before
+            frame.errors, frame.raised = before, raising
         for error, those in later.items():
             frame.errors[error] = frame.errors.get(error, 0) | those
         frame.mask, frame.env, frame.tests, frame.gate = worlds, end, why, gate

@@ -172,6 +172,10 @@ class Core:
     def bind(self, target: ast.expr, value: Value) -> None:
         raise NotImplementedError
 
+    def count_of(self, text: str) -> int:
+        """How often a text stands in the file."""
+        raise NotImplementedError
+
     def block(self, body: list[ast.stmt]) -> None:
         raise NotImplementedError
 

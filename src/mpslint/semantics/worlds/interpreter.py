@@ -133,6 +133,9 @@ class Interpreter(Collected, Rebinding, Methods):
         self.expressions = {kind: getattr(self, name) for kind, name in _transfers("e_")}
         self.statements = {kind: getattr(self, name) for kind, name in _transfers("s_")}
 
+    def count_of(self, text: str) -> int:
+        return self._text.count(text.encode())
+
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
             lines = self._text_lines if self._text_lines is not None else Lines(self._text)

@@ -307,6 +307,7 @@ class Frame:
         "patched",
         "probed",
         "probing",
+        "raised",
         "refused",
         "replaced",
         "returns",
@@ -344,6 +345,8 @@ class Frame:
         """The conditions around, as they are written."""
         self.errors: dict[str, int] = {}
         """Worlds that have ended in an error or an exit, by its kind; all of them are `refused`."""
+        self.raised: tuple[str, int] = ("", 0)
+        """The name of the error of the handler at hand, and the worlds that it is known to end."""
         self.refused = 0
         self.broken = 0
         """Worlds that have left the loop at hand by `break`."""

@@ -384,7 +384,23 @@ class HalfPorts:
                 return None
             if not unasked:
                 found.append(left)
+        if not found and one.brings:
+            return self._left_on(self._around_callers(name), one)
         return found[0] if found and None not in found else None
+
+    def _around_callers(self, name: Name) -> Iterator[Name]:
+        """Where no program is known: what is left in classes that come here, and in modules."""
+        for path in dict.fromkeys(path for path, _, _ in self._left):
+            coming = [
+                (path, part.owner, part.name)
+                for part in self._parts_of(path)
+                if path != name[0] and self._leads((path, part.owner, part.name), name)
+            ]
+            owners = {owner for _, owner, _ in coming if owner}
+            for other in self._left:
+                if coming and other[0] == path:
+                    if other in coming or other[1] in owners or not (other[1] or other[2]):
+                        yield other
 
     @property
     def _may_end(self) -> bool:

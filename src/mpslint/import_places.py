@@ -60,8 +60,8 @@ def imports_shown(context: Context, top: str) -> list[Import]:
     path = os.path.abspath(context.source.path)
     folders = [*_searched(path, top), *_put_on_path(context, path, top)]
     found: dict[Import, None] = {}
-    for name in _absolute(context):
-        root = next((one for one in folders if _holds(one, name)), None)
+    for name, taken in _absolute(context):
+        root = next((one for one in folders if _holds(one, name, taken)), None)
         if root is not None:
             found[Import(root, name)] = None
     return list(found)
@@ -92,7 +92,8 @@ def places(
             away = os.path.dirname(os.path.abspath(other.source.path))
             imports = imports_shown(other, top)
             if away == folder and other in others:
-                relatively = relatively or _looks_around(other)
+                # What nobody imports is started by itself, whatever those beside it are.
+                relatively = relatively or (bool(importers) and _looks_around(other))
                 shown += [(one, away) for one in imports]
                 continue
             relatively = relatively or _names_beside(other, path)
@@ -158,13 +159,33 @@ def _is_below(folder: str, top: str) -> bool:
     return os.path.commonpath([folder, top]) == top
 
 
-def _holds(root: str, name: str) -> bool:
+def _holds(root: str, name: str, taken: str = "") -> bool:
     """Whether a folder has the module of this name; of a name in a module, the module counts. A
-    folder without `__init__.py` alone is none: installed packages go before it."""
+    folder without `__init__.py` alone is none: installed packages go before it. `taken` is what is
+    taken from a module: one that does not know it is another of the same name."""
     base = os.path.join(root, *name.split("."))
     above = os.path.dirname(base)
-    bases = (base,) if above == root else (base, above)
-    return any(os.path.isfile(f"{one}.py") or is_package(one) for one in bases)
+    if taken and name.rpartition(".")[2] != taken:
+        return _is_module_at(base) and _knows(base, taken)
+    if _is_module_at(base):
+        return True
+    return above != root and _is_module_at(above) and (not taken or _knows(above, taken))
+
+
+def _is_module_at(base: str) -> bool:
+    return os.path.isfile(f"{base}.py") or is_package(base)
+
+
+def _knows(base: str, taken: str) -> bool:
+    """Whether a module has a name, as far as its text tells: it may be of a star import."""
+    if _is_module_at(os.path.join(base, taken)):
+        return True
+    path = f"{base}.py" if os.path.isfile(f"{base}.py") else os.path.join(base, "__init__.py")
+    try:
+        text = read_regular(path, _MAX_BYTES)
+    except OSError:
+        return True
+    return taken.encode() in text or b"import *" in text or b"__getattr__" in text
 
 
 def _is_whole(one: Import, folder: str | None) -> bool:
@@ -218,11 +239,13 @@ def _looks_around(context: Context) -> bool:
     return any(item.level for item in context.index.of(ast.ImportFrom))
 
 
-def _absolute(context: Context) -> list[str]:
-    """The modules that are imported, each also with the names that are taken from it."""
-    found = [alias.name for item in context.index.of(ast.Import) for alias in item.names]
+def _absolute(context: Context) -> list[tuple[str, str]]:
+    """The modules that are imported, each also with the names that are taken from it; and a name
+    that it must have."""
+    found = [(alias.name, "") for item in context.index.of(ast.Import) for alias in item.names]
     for item in context.index.of(ast.ImportFrom):
         if not item.level and item.module:
-            found += [f"{item.module}.{alias.name}" for alias in item.names if alias.name != "*"]
-            found.append(item.module)
+            taken = [alias.name for alias in item.names if alias.name != "*"]
+            found += [(f"{item.module}.{name}", name) for name in taken]
+            found.append((item.module, taken[0] if taken else ""))
     return found

@@ -14,29 +14,37 @@ if TYPE_CHECKING:
     from mpslint.modules import Modules
 
 
-class ModuleFiles:
+class _NamedFiles:
+    """Those of modules that are written out."""
+
     def __init__(self, modules: Modules, built: BuiltExtensions) -> None:
         self._modules = modules
         self._built = built
-        self._by_text = ModulesByText(modules, self._plainly)
+
+    def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
+        found, looked = self._modules.find(path, module)
+        if found is not None or module.startswith(".") or is_foreign(module):
+            return found, looked
+        installed, more = self._built.installed(path, module)
+        return installed, (*looked, *more)
+
+
+class ModuleFiles:
+    def __init__(self, modules: Modules, built: BuiltExtensions) -> None:
+        self._modules = modules
+        self._named = _NamedFiles(modules, built)
+        self._by_text = ModulesByText(modules, self._named.find)
         self.some_of = self._by_text.some_of
 
     def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a module: in the folders from which the file at `path` imports, else in one
         that a setup script of the project installs from, else that which a lazy package has what is
         named from."""
-        found, looked = self._plainly(path, module)
+        found, looked = self._named.find(path, module)
         if found is not None or is_foreign(module):
             return found, looked
         lazy, more = self._by_text.lazily(path, module)
         return lazy, (*looked, *more)
-
-    def _plainly(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
-        found, looked = self._modules.find(path, module)
-        if found is not None or module.startswith(".") or is_foreign(module):
-            return found, looked
-        installed, more = self._built.installed(path, module)
-        return installed, (*looked, *more)
 
     def parts_of(
         self, path: str, module: str, found: str | None

@@ -354,3 +354,27 @@ def test_a_file_further_down_looks_up_to_the_helper(project: Path) -> None:
     )
     assert "from ..device import get_device\n" in texts["model/inner/show.py"]
     assert "from .device import get_device\n" in texts["model/train.py"]
+
+
+@pytest.mark.parametrize(("defined", "shared"), [("build", True), ("other", False)])
+def test_a_module_without_the_name_that_is_taken_is_another_one(
+    project: Path, defined: str, shared: bool
+) -> None:
+    (project / "data.py").write_text(f"def {defined}():\n    return 1\n")
+    text = SCRIPT.replace("import torch\n", "import torch\nfrom data import build\n", 1)
+    fix(project, "main.py", "finetuning/run.py", text=text)
+    run_text = (project / "finetuning" / "run.py").read_text()
+    assert ("from device import get_device" in run_text) == shared
+
+
+def test_programs_in_the_folder_of_a_package_that_nobody_imports_get_nothing_from_above(
+    project: Path,
+) -> None:
+    for name in ("pkg/__init__.py", "pkg/metrics/__init__.py", "pkg/metrics/model.py"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("")
+    beside = SCRIPT.replace("import torch\n", "import torch\nfrom .model import net\n", 1)
+    (project / "pkg" / "metrics" / "test.py").write_text(beside)
+    texts = fix(project, "pkg/metrics/demo.py", "pkg/metrics/evaluate.py")
+    assert "import get_device" not in texts["pkg/metrics/demo.py"]
+    assert "import get_device" not in texts["pkg/metrics/evaluate.py"]

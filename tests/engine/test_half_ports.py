@@ -715,3 +715,40 @@ def test_a_cast_in_front_of_a_move_is_made_whatever_device_that_goes_to(folder: 
         "print(Mix(device)(torch_sparse.ones(device)))\n"
     )
     assert changed(folder, mixing=mixing, using=using) >= {"mixing"}
+
+
+AGENT = """\
+import torch
+
+from tensors import to_tensor
+
+USE_CUDA = torch.cuda.is_available()
+
+
+class Agent:
+    def __init__(self):
+        self.actor = torch.nn.Linear(3, 2)
+        CHOICE
+
+    def act(self, state):
+        return self.actor(to_tensor(state))
+
+    def cuda(self):
+        self.actor.cuda()
+"""
+TENSORS = """\
+import torch
+
+
+def to_tensor(array):
+    tensor = torch.from_numpy(array).float()
+    return tensor.cuda() if torch.cuda.is_available() else tensor
+"""
+
+
+def test_a_class_that_no_program_is_known_to_use_is_not_left_with_a_half(folder: Path) -> None:
+    own = AGENT.replace("CHOICE", "if USE_CUDA:\n            self.cuda()")
+    assert "tensors" not in changed(folder, tensors=TENSORS, agent=own)
+    plain = AGENT.replace("CHOICE", "self.count = 0").replace("USE_CUDA = ", "print()  # ")
+    plain = plain.partition("    def cuda")[0]
+    assert "tensors" in changed(folder, agent=plain)

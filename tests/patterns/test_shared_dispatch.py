@@ -55,6 +55,14 @@ def test_the_function_stands_behind_what_is_chosen_with_the_device(cli: Cli, pro
     assert text.index("place = ") < text.index("def synchronize")
 
 
+def test_it_stands_below_a_device_that_fixes_choose(cli: Cli, project: Path) -> None:
+    moves = "net = torch.nn.Linear(2, 2).cuda()\n"
+    text = "import torch\n\n" + "".join(_WAITS.format(name=name) for name in "abc") + "\n\n" + moves
+    fixed = _fixed(cli, project, text)
+
+    assert fixed.index("    device = ") < fixed.index("def synchronize")
+
+
 def test_so_do_two_that_ask_the_same(cli: Cli, project: Path) -> None:
     text = _fixed(cli, project, _HEAD + "".join(_WAITS.format(name=name) for name in "ab"))
 

@@ -97,9 +97,10 @@ def _below_the_device(
     that go with it where functions begin: who reads the file has met it by then."""
     body, source = context.tree.body, context.source
     chosen = [
-        body.index(statement)
+        at
         for binding in context.names.module.bindings.get(device, ())
-        if (statement := context.index.statement(binding.node)) in body
+        for at, statement in enumerate(body)
+        if context.index.within(binding.node, statement)
     ]
     if not chosen or source.span(body[max(chosen)])[1] < place.offset:
         return place

@@ -316,3 +316,8 @@ def measure(model, x):
 @pytest.mark.parametrize(("timing", "told"), [("enable_timing=True", 2), ("", 0)])
 def test_an_event_that_measures_is_told_without_being_asked_for(timing: str, told: int) -> None:
     assert codes(EVENT.format(timing=timing), Settings()).count("MPS205") == told
+
+
+def test_an_event_that_measures_what_no_port_has_is_not_told() -> None:
+    own = EVENT.replace("model(x)", "torch.cuda._sleep(1000)")
+    assert codes(own.format(timing="enable_timing=True"), Settings()).count("MPS205") == 0

@@ -133,7 +133,7 @@ EFFECTS: dict[str, str] = {
 
 OWN = _words(
     """
-    CUDAGraph graph make_graphed_callables graph_pool_handle cudart MemPool use_mem_pool
+    CUDAGraph graph make_graphed_callables graph_pool_handle cudart _sleep MemPool use_mem_pool
     is_current_stream_capturing can_device_access_peer caching_allocator_alloc
     caching_allocator_delete comm nccl nccl.version jiterator sparse
     """

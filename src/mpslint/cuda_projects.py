@@ -115,8 +115,7 @@ class CudaProjects:
                 return True
         names = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in package_names())
         listed = re.compile(rb"(?<![\w-])(?:%s)(?![\w])" % names)
-        texts = (*building.wanted, *building.scripts)
-        return any(listed.search(modules.text(path) or b"") for path in texts)
+        return any(listed.search(modules.text(path) or b"") for path in building.wanted)
 
 
 class _Judging:

@@ -71,7 +71,11 @@ def as_tensor(data, group):
 
 @pytest.mark.parametrize(
     "selection",
-    ['"cpu" if backend == "gloo" else "cuda"', '"cuda" if backend == "nccl" else "cpu"'],
+    [
+        '"cpu" if backend == "gloo" else "cuda"',
+        '"cuda" if backend == "nccl" else "cpu"',
+        '"cuda" if data and dist.get_backend() == torch.distributed.Backend.NCCL else "cpu"',
+    ],
 )
 def test_the_processes_of_a_mac_talk_by_gloo(selection: str) -> None:
     assert found(_SENT.format(selection=selection)) == []

@@ -141,6 +141,8 @@ def equal(a: Atom, b: Atom, worlds: int) -> Answer:
         other = a if is_nccl(b) and (a.maybe or not is_nccl(a)) else b
         if other.kind not in (CONST, NAME) or other.maybe:
             return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
+        if other.kind == CONST and not is_nccl(other):
+            return [(worlds, False)]  # `"gloo" == Backend.NCCL`
     for version, other in ((a, b), (b, a)):
         if version.kind == NAME and version.v == "torch.__version__" and text_of(other):
             return [(worlds, None if text_of(other)[0].isdigit() else False)]

@@ -14,6 +14,8 @@ _NEXT = re.compile(rb"\n(?=[^\s#)])")
 _FUNCTION = re.compile(rb"^(?:async )?def[ \t]+(\w+)", re.M)
 _NAME = re.compile(rb"\b[^\W\d]\w*\b")
 _GROUPS = b"nccl"
+_LOOKING = (b"import", b"find_spec")
+"""Words of a function that looks for a package itself."""
 _CALLS = 3
 """So many calls away from a function, in its module, a group of processes may be started."""
 
@@ -35,6 +37,8 @@ def may_lack(data: bytes, name: str, packages: tuple[bytes, ...], *, imports_ker
     said = definition_of(data, name)
     if said is None or said.startswith(b"class "):
         return False
+    if said.startswith(b"def ") and not holds_one(said, _LOOKING):
+        return False  # `def is_there(): return _is_there` says no more than its name.
     if holds_one(said, packages):
         return True
     return said is data and imports_kernels and b"except" in data

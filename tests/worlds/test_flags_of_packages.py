@@ -85,3 +85,22 @@ def test_an_attribute_that_is_only_filled_where_there_is_cuda_is_none_elsewhere(
     ran = cli("check", "--output-format", "json", "user.py")
     told = [finding["code"] for finding in json.loads(ran.out)]
     assert ("MPS102" in told) == bool(more)
+
+
+_PROBED = (
+    "from probing import probe\n\n_fast, _version = probe('{module}')\n\n\n"
+    "def is_{module}_available():\n    return _fast\n"
+)
+
+
+def test_a_function_that_hands_on_a_flag_says_what_its_name_says(cli: Cli, project: Path) -> None:
+    optional = _PROBED.format(module="xformers")
+    (project / "optional.py").write_text(optional)
+    (project / "user.py").write_text(
+        "import torch\nfrom optional import is_xformers_available\n\n\ndef use(x):\n"
+        "    if not is_xformers_available():\n        raise ModuleNotFoundError('xformers')\n"
+        "    elif not torch.cuda.is_available():\n        raise ValueError('no GPU')\n"
+        "    return x.cuda()\n"
+    )
+    ran = cli("check", "--output-format", "json", ".")
+    assert [finding["code"] for finding in json.loads(ran.out)] == []

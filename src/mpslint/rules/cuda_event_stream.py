@@ -75,7 +75,6 @@ _HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
     severity=Severity.BREAKS,
     triggers=(b"cuda",),
     fix=Applicability.UNSAFE,
-    least=Confidence.CERTAIN,
     partly=True,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -85,7 +84,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in found:
         call, name = event.call, event.name.rsplit(".", 1)[-1]
         measures = name == "Event" and _measures(call)
-        is_certain = measures or _unit(context, call) in moving
+        is_certain = _unit(context, call) in moving
         fixable = name == "Event" and _portable(call)
         yield context.finding(
             rule,

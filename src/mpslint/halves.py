@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.errors import BadSource
-from mpslint.half_ports import HalfPorts, ported
+from mpslint.half_ports import HalfPorts
+from mpslint.ported_files import ported
 from mpslint.program_files import ProgramFiles
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mpslint.fixer import Fixing, Made
-    from mpslint.half_ports import Ported
+    from mpslint.ported_files import Ported
     from mpslint.project import Project
     from mpslint.source import SourceFile
 

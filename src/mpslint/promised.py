@@ -17,11 +17,11 @@ from mpslint.beside import Beside
 from mpslint.bringing import brings, is_aid, narrows, ran, silences
 from mpslint.errors import BadSource
 from mpslint.files import spoken_path
-from mpslint.half_ports import Opened, Ported, left_in, unmended_in
 from mpslint.halves import halves
 from mpslint.in_the_way import is_mended, keeps_out, raises_there_alone, weighs
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook, open_source, row_in_text
+from mpslint.ported_files import Opened, Ported, left_in, unmended_in
 from mpslint.program_files import ProgramFiles
 from mpslint.reading import read_bytes
 from mpslint.withheld import Projects

@@ -14,11 +14,11 @@ from mpslint.errors import BadSource, MpslintError
 from mpslint.files import spoken_path
 from mpslint.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing import Planned
-from mpslint.half_ports import ported, untouched
 from mpslint.halves import halves, trees_in
 from mpslint.in_the_way import weighs
 from mpslint.judging import Objection
 from mpslint.opening import open_source
+from mpslint.ported_files import ported, untouched
 from mpslint.program_files import ProgramFiles
 from mpslint.records import NamedTuple
 from mpslint.semantics.context import Context

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import mps_available, wants_mps
 from mpslint.patterns.layout import arms_laid_out
-from mpslint.patterns.selection import torch_name
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, insert, replace
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from mpslint.model import Edit
 from mpslint.patterns.availability import cuda_available
 from mpslint.patterns.early_cast import cast_behind, cast_first
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.named_gpus import several_gpus
-from mpslint.patterns.selection import Reference, torch_name
+from mpslint.patterns.selection import Reference
 from mpslint.patterns.text import holds_comment, quote, replace, replace_span
 from mpslint.semantics.let_go import makes_source, replaces_source
 from mpslint.semantics.ranks import rank_of

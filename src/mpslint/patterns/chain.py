@@ -13,11 +13,12 @@ from mpslint.patterns.gates import parts_data
 from mpslint.patterns.given_numbers import with_numbers
 from mpslint.patterns.late_casts import casts_put_first
 from mpslint.patterns.layout import arms_laid_out
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.met import device_of_met
 from mpslint.patterns.named_gpus import changes_gpu, several_gpus
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.repeated_chain import shared_choice
-from mpslint.patterns.selection import in_style, torch_name
+from mpslint.patterns.selection import in_style
 from mpslint.patterns.statements import row_of_last_comment
 from mpslint.patterns.styles import is_inline
 from mpslint.patterns.switches import asked, joined

@@ -13,8 +13,8 @@ from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import wants_mps
 from mpslint.patterns.guard import guard_expression
 from mpslint.patterns.insertion import insert_before
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import Tests, tests_at
-from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import (
     alone_on_lines,
     holds_comment,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import wants_mps
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import tests_at
-from mpslint.patterns.selection import torch_name
 from mpslint.patterns.shared_dispatch import shared_dispatch
 from mpslint.patterns.text import alone_on_lines, indent_unit, replace_span
 

@@ -14,8 +14,9 @@ from mpslint.patterns.availability import mps_available, opening_level, wants_mp
 from mpslint.patterns.flat import of_chain, statement_of
 from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.layout import wrapped_chain
+from mpslint.patterns.local_names import free_name, torch_name
 from mpslint.patterns.place import settles_too_early
-from mpslint.patterns.selection import Reference, free_name, other_device, reference, torch_name
+from mpslint.patterns.selection import Reference, other_device, reference
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import alone_on_lines, indent_unit, insert, quote
 from mpslint.semantics.index import FUNCTIONS

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.layout import wrapped_chain
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import tests_at
-from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import (
     alone_on_lines,
     indent_unit,

@@ -14,18 +14,12 @@ from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
 from mpslint.patterns.flat import flat, of_chain
 from mpslint.patterns.late_default import resolved_inside
 from mpslint.patterns.layout import wrapped_chain
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.met import default_of_met, device_of_met
 from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.place import device_places, settles_too_early
 from mpslint.patterns.repeated_chain import shared_device
-from mpslint.patterns.selection import (
-    Reference,
-    chain,
-    does_nothing_itself,
-    in_style,
-    reference,
-    torch_name,
-)
+from mpslint.patterns.selection import Reference, chain, does_nothing_itself, in_style, reference
 from mpslint.patterns.styles import has_busy_helper, is_inline
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import holds_comment, insert, needs_parentheses, replace

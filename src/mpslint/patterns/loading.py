@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.kept_entries import named_at
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.only_copied import (
     is_plain_entry,
     kept_on_devices,
@@ -17,7 +18,7 @@ from mpslint.patterns.only_copied import (
     meets_tensors,
 )
 from mpslint.patterns.read_to import is_read_to
-from mpslint.patterns.selection import Reference, reference, torch_name
+from mpslint.patterns.selection import Reference, reference
 from mpslint.patterns.text import (
     holds_comment,
     indent_unit,

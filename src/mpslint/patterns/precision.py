@@ -11,7 +11,7 @@ from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.early_cast import cast_behind, cast_first
 from mpslint.patterns.in_function import outermost
 from mpslint.patterns.layout import folded
-from mpslint.patterns.selection import torch_name
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import (
     holds_comment,
     indent_unit,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability
 from mpslint.patterns.compared import asked_for_by_name
 from mpslint.patterns.literal import replace_literal
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.place import settles_somewhere
-from mpslint.patterns.selection import torch_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -13,7 +13,7 @@ from mpslint.patterns.availability import (
     opening_level,
     wants_mps,
 )
-from mpslint.patterns.selection import free_name, torch_name
+from mpslint.patterns.local_names import free_name, torch_name
 from mpslint.patterns.text import (
     alone_on_lines,
     holds_comment,

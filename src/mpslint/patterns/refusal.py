@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.availability import mps_available, wants_mps
-from mpslint.patterns.selection import torch_name
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import holds_comment, replace
 from mpslint.semantics.flow import leaves
 

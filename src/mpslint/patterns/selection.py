@@ -14,6 +14,7 @@ from mpslint.patterns import in_function, styles, switched
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use, type_in_use, typed
+from mpslint.patterns.local_names import free_name, torch_name
 from mpslint.patterns.named_gpus import changes_gpu
 from mpslint.patterns.place import (
     Place,
@@ -37,14 +38,10 @@ from mpslint.semantics.value_syntax import only_defines
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices_at_hand import DeviceName
-    from mpslint.semantics.names import Binding, Names, Scope
     from mpslint.source import SourceFile
 
-_TORCHES = "names of torch, by scope"
 _CUDA_TEXT = "how the file names its GPU"
 _STRANGER = "nothing of the file needs torch yet: what reads it may have none"
-_FREE_NAMES = "free names for a device"
-_SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "mpslint_device")
 
 
 class Reference(NamedTuple):
@@ -64,33 +61,6 @@ class Reference(NamedTuple):
     def type_text(self) -> str:
         """The device type as a string, for `autocast` and its like."""
         return f"{self.text}.type" if not self.is_string else self.text
-
-
-def torch_name(context: Context, at: ast.AST) -> str | None:
-    """The name under which `at` sees torch; None where it is not imported for it."""
-    names = context.names
-    scope = names.scope_of(at)
-    known: dict[Scope, list[str]] = context.memo.setdefault(_TORCHES, {})  # type: ignore[assignment]
-    while scope is not None:
-        if scope not in known:
-            known[scope] = [
-                name for name, bound in scope.bindings.items() if _is_torch(names, bound)
-            ]
-        for name in known[scope]:
-            if names.owner(name, at) is scope:
-                return name
-        if scope.parent is None:
-            return None
-        scope = scope.parent
-    return None
-
-
-def _is_torch(names: Names, bindings: list[Binding]) -> bool:
-    """`import torch`, and `torch = pytest.importorskip("torch")`."""
-    if any(one.qualified == "torch" for one in bindings if one.kind == "import"):
-        return True
-    made = bindings[0].value if len(bindings) == 1 else None
-    return isinstance(made, ast.Call) and names.resolve(made) == "torch"
 
 
 def chain(
@@ -464,39 +434,3 @@ def _find_cuda_text(context: Context) -> str:
     if only is None or context.index.calls.get("cuda"):
         return "cuda"
     return f"cuda:{only}"
-
-
-def free_name(context: Context, node: ast.AST) -> str | None:
-    """A module-level name for the selection that is free, and is seen wherever it is needed.
-
-    Parameters of the same name may stay where nothing needs it: they shadow it where they are
-    meant.
-    """
-    for name in _free_names(context):
-        if context.names.owner(name, node) is None:
-            return name
-    return None
-
-
-def _free_names(context: Context) -> tuple[str, ...]:
-    """The names that are free wherever the file may need a device: asked once for all fixes."""
-    known = context.memo.get(_FREE_NAMES)
-    if known is None:
-        spare = dict.fromkeys((context.settings.device_name, *_SPARE_NAMES))
-        kinds: dict[str, set[str]] = {}
-        for bound, binding in context.names.every_binding():
-            if bound in spare:
-                kinds.setdefault(bound, set()).add(binding.kind)
-        known = tuple(n for n in spare if _is_free(context, n, kinds.get(n, set())))
-        context.memo[_FREE_NAMES] = known
-    assert isinstance(known, tuple)
-    return known
-
-
-def _is_free(context: Context, name: str, kinds: set[str]) -> bool:
-    names = context.names
-    if kinds - {"parameter"}:
-        return False
-    if any(names.owner(name, use) is None for use in context.index.names.get(name, ())):
-        return False
-    return all(names.owner(name, place) is None for place in device_places(context))

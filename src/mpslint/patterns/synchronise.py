@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
 from mpslint.patterns.availability import wants_mps
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import tests_at
-from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import indent_unit
 
 if TYPE_CHECKING:

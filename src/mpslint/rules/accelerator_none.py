@@ -43,7 +43,7 @@ from functools import partial
 
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
-from mpslint.patterns.selection import torch_name
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context

@@ -41,7 +41,7 @@ from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.guard import CUDA, guard_statement
-from mpslint.patterns.selection import torch_name
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.collectives import is_optional

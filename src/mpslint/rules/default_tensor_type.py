@@ -34,7 +34,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Fix, Severity
-from mpslint.patterns.selection import reference, torch_name
+from mpslint.patterns.local_names import torch_name
+from mpslint.patterns.selection import reference
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context

@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Fix, Severity
-from mpslint.patterns.selection import torch_name
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import holds_comment, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context

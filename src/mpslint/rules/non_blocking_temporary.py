@@ -39,8 +39,8 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Severity
 from mpslint.patterns.availability import cuda_available
 from mpslint.patterns.layout import folded, unrolled
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.precision import device_test
-from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context

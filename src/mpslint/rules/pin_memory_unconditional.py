@@ -49,9 +49,9 @@ from functools import partial
 
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import pinning_test
 from mpslint.patterns.pinning import pinned_level, pinned_message, unpin
-from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context

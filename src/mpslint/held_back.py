@@ -1,13 +1,16 @@
 """What a check says nothing of because of a row of the priors: found by leaving the row out.
 
-A file is looked at again without each row that decided something at the first look, in it or in
-a file of its project that it rests on. So a row is named for what it alone holds back; what two
-rows hold back, each by itself, neither is named for.
+A file is looked at again without the rows that decided something at the first look, in it or in
+a file of its project that it rests on: without all of them, then without half of those without
+which the findings are others, and so on to single ones. Most files rest on dozens of rows, none of
+which holds anything back there: two looks say so. A row is named for what it alone holds back; what
+two rows hold back, each by itself, neither is named for.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts import priors
@@ -38,9 +41,7 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
         there = Counter(map(_place, _look(source, settings)))
     found = []
     of_project: ForCuda | None = None
-    for row in sorted(heard):
-        with priors.without(row):
-            now = _look(source, settings)
+    for row, now in _deciding(source, settings, sorted(heard), there):
         left = Counter(there)
         for finding in now:
             place = _place(finding)
@@ -52,6 +53,28 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
                     why = _evidence(of_project)
                 found.append(HeldBack(finding, row, why))
     return sorted(found, key=lambda one: (one.finding.sort_key, one.row))
+
+
+def _deciding(
+    source: SourceFile,
+    settings: Settings,
+    heard: list[Prior],
+    there: Counter[tuple[object, ...]],
+) -> Iterator[tuple[Prior, list[Finding]]]:
+    """The rows without each of which the findings are not those that are `there`, and what they
+    are then. Rows without which together nothing changes are not looked at one by one."""
+    todo = [heard] if heard else []
+    while todo:
+        rows = todo.pop()
+        with priors.without(*rows):
+            now = _look(source, settings)
+        if Counter(map(_place, now)) == there:
+            continue
+        if len(rows) == 1:
+            yield rows[0], now
+        else:
+            half = len(rows) // 2
+            todo += [rows[half:], rows[:half]]
 
 
 def _of_project(source: SourceFile, settings: Settings) -> ForCuda | None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
+import pytest
 from conftest import CUDA_ONLY, Cli
+
+from mpslint import held_back
+from mpslint.facts import priors
 
 MARKED = (
     "import pytest\nimport torch\n\n\n"
@@ -70,6 +74,25 @@ def test_the_rows_are_all_there_again_afterwards(cli: Cli, project: Path) -> Non
     (project / "suite.py").write_text(MARKED)
     cli("check", "--explain-silence")
     assert cli("check").code == 0
+
+
+def test_rows_that_hold_nothing_back_are_left_out_together_not_one_by_one(
+    cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = ("lightgbm", "xgboost", "catboost")
+    imports = "".join(f"import {name}\n" for name in others)
+    calls = "".join(f"{name}.run()\n" for name in others)
+    (project / "train.py").write_text(imports + calls + CUDA_ONLY)
+    looks: list[str] = []
+    look = held_back._look
+    monkeypatch.setattr(
+        held_back, "_look", lambda source, settings: looks.append("") or look(source, settings)
+    )
+    with priors.heard() as heard:
+        cli("check", "--no-cache")
+    assert len(heard) > 2
+    assert cli("check", "--explain-silence").out.startswith("0 findings")
+    assert len(looks) == 2
 
 
 def test_what_one_look_has_made_is_given_back_before_the_next_file(cli: Cli, project: Path) -> None:

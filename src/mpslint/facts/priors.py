@@ -148,24 +148,30 @@ def heard() -> Iterator[set[Prior]]:
 
 
 @contextmanager
-def without(row: Prior) -> Iterator[None]:
-    """The row is not there, in this process."""
-    table = read_section(FILE, row.section)["rows"]
-    kept = dict(table)
-    del table[row.match]
-    _forget(row.section)
+def without(*left_out: Prior) -> Iterator[None]:
+    """The rows are not there, in this process."""
+    tables = {
+        section: read_section(FILE, section)["rows"]
+        for section in sorted({row.section for row in left_out})
+    }
+    kept = {section: dict(table) for section, table in tables.items()}
+    for row in left_out:
+        del tables[row.section][row.match]
+    _forget(*tables)
     try:
         yield
     finally:
-        table.clear()
-        table.update(kept)
-        _forget(row.section)
+        for section, table in tables.items():
+            table.clear()
+            table.update(kept[section])
+        _forget(*tables)
 
 
-def _forget(section: str) -> None:
-    """Empties what was made of the rows of a section."""
-    _rows.pop(section, None)
-    _patterns.pop(section, None)
+def _forget(*sections: str) -> None:
+    """Empties what was made of the rows of these sections."""
+    for section in sections:
+        _rows.pop(section, None)
+        _patterns.pop(section, None)
     _matching.cache_clear()
     _known_worlds.cache_clear()
     package_names.cache_clear()

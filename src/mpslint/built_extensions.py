@@ -111,6 +111,16 @@ class BuiltExtensions:
         helpers = (one for script in scripts for one in self._setup(script)[1])
         return found, (*looked, *helpers)
 
+    def for_cuda_alone(self, path: str) -> tuple[frozenset[str], tuple[str, ...]]:
+        """The whole names of the modules that the project of a file builds for CUDA; none, where it
+        builds any in another way as well. And the scripts that say so."""
+        scripts = self._projects.setup_scripts(path)
+        built = self._built_by(scripts)
+        if any(built_by(self._setup(script)[0])[1] for script in scripts):
+            built = frozenset()
+        helpers = (one for script in scripts for one in self._setup(script)[1])
+        return built, (*scripts, *helpers)
+
     def _is_called_so(self, scripts: tuple[str, ...], name: str) -> bool:
         """Whether a module is one for CUDA by its name, that others build: `voxelize_cuda`."""
         if not matches("kernel-names", name):

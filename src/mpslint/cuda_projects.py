@@ -125,7 +125,8 @@ class _Judging:
     def __init__(self, projects: Projects, settings: Settings) -> None:
         self._projects = projects
         self._modules = Modules(settings)
-        self._runs = ImportedRuns(self._modules, BuiltExtensions(self._modules, projects))
+        built = BuiltExtensions(self._modules, projects)
+        self._runs = ImportedRuns(self._modules, built, projects)
 
     def judge(self, whole: Whole) -> _Judged | None:
         """None: it is not for CUDA alone."""
@@ -145,7 +146,12 @@ class _Judging:
             weights[path] = len(leading)
             if not project.is_startable(path, leading):
                 closed.add(path)
-        share = sum(weights[path] for path in closed) / (sum(weights.values()) or 1)
+        # Tests try all that there is, and skip where they cannot: they are not what it is for.
+        purposes = [path for path in units if not _is_test(path)] or units
+        stopped = [path for path in purposes if path in closed]
+        share = sum(weights[path] for path in stopped) / (
+            sum(weights[path] for path in purposes) or 1
+        )
         if share < least:
             return None
         starts = [path for path in units if path not in closed]
@@ -154,12 +160,12 @@ class _Judging:
         # What imports a program that cannot be started has nothing of it.
         taken = TakenByText(self._modules)
         within = set(project.led_to(starts, closed=frozenset(closed), taken=taken))
-        tests = [path for path in within if _TEST.fullmatch(os.path.basename(path))]
+        tests = [path for path in within if _is_test(path)]
         shared = {path for path in whole.modules if path.endswith(_TESTS_SHARE)}
         within |= {one for one in shared if any(_is_below(test, one) for test in tests)}
         name, is_built = self._cause(whole, needing)
         sentence = (
-            f"{name} is for CUDA alone; {len(closed)} of {len(units)} programs, with "
+            f"{name} is for CUDA alone; {len(stopped)} of {len(purposes)} programs, with "
             f"{round(100 * share)} % of what they lead to, cannot be started on a Mac"
         )
         return _Judged(frozenset(within), ForCuda(sentence, is_built))
@@ -280,8 +286,11 @@ class _Project:
             other = self._tree(found) if found is not None else None
             return None if found is None or other is None else (found, other)
 
+        is_package = os.path.basename(path) == _INIT
         return all(
             self._has(here, tree, module)
+            # A package hands on what it has for others, who may want something else of it.
+            and not (here == path and not is_package and self._ends(here, module))
             for here, module in dict.fromkeys(certain_imports(path, tree, find))
         )
 
@@ -293,6 +302,11 @@ class _Project:
         if found is not None:
             return found == here or self._is_open(here, found)
         return bool(self._runs.imports_on(here, module)[0] & MACS)
+
+    def _ends(self, here: str, module: str) -> bool:
+        """Whether a program imports a function from which no Mac comes back: that is what it is
+        for."""
+        return self._runs.find(here, module) is None and self._runs.never_comes_back(here, module)
 
     def _may_choose(self, path: str, tree: ast.Module, begins: str) -> bool:
         """Whether a Mac can import a module that a program chooses by a text which `begins` so: one
@@ -417,6 +431,10 @@ def _tree_of(notebook: bytes) -> ast.Module | None:
 def _rows_of(notebook: bytes) -> bytes:
     """The rows of a notebook's cells, as far as imports go: each is a text of its own there."""
     return b"\n".join(_ROW.findall(notebook))
+
+
+def _is_test(path: str) -> bool:
+    return _TEST.fullmatch(os.path.basename(path)) is not None
 
 
 def _is_below(path: str, shared: str) -> bool:

@@ -6,7 +6,7 @@ module that imports it: that is followed through the project's imports, some mod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
@@ -21,23 +21,28 @@ from mpslint.kernel_imports import imported_by, insisted_imports
 from mpslint.left_behind import MOST_MODULES
 from mpslint.module_files import ModuleFiles
 from mpslint.modules import is_foreign
+from mpslint.operator_libraries import OPERATORS, OperatorLibraries, operators_named
 from mpslint.records import NamedTuple
-from mpslint.semantics.worlds.foreign import foreign_worlds
-from mpslint.semantics.worlds.group_starters import leading_to_groups
+from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
+from mpslint.semantics.worlds.leading_functions import leading_functions
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
 from mpslint.semantics.worlds.text_imports import ANY
-from mpslint.semantics.worlds.values import CONST, NOTHING, Atom, Cases
+from mpslint.semantics.worlds.values import CONST, FUNCTION, NAME, NOTHING, Atom, Cases
 from mpslint.unconditional_names import UnconditionalNames
 
 if TYPE_CHECKING:
     from mpslint.built_extensions import BuiltExtensions
     from mpslint.modules import Modules
+    from mpslint.semantics.worlds.values import Value
+    from mpslint.whole import Projects
 
 _SETTLED = 64
 """So many run modules: a package's helpers, which most of its files ask; some megabytes."""
 _LASTING = 48
 """So many of them outlast the file that asked for them."""
+_OPEN = 6
+"""So many modules deep it is followed what a call needs: each is a run that is kept."""
 _WIDE = 128
 """An import that leads to more modules is not followed: an answer rests on each of them."""
 _BUILDS = (b"cpp_extension",)
@@ -60,10 +65,11 @@ class _Needs(NamedTuple):
 
 
 class ImportedRuns:
-    def __init__(self, modules: Modules, built: BuiltExtensions) -> None:
+    def __init__(self, modules: Modules, built: BuiltExtensions, projects: Projects) -> None:
         self._modules = modules
         self._sets = modules.file_sets
         self._built = built
+        self._operators = OperatorLibraries(modules, projects, built)
         self._files = ModuleFiles(modules, built)
         self._find, self._parts_of = self._files.find, self._files.parts_of
         self._unconditional = UnconditionalNames(modules)
@@ -76,6 +82,8 @@ class ImportedRuns:
         self._edges: dict[str, _Needs] = {}
         self._used: dict[tuple[str, str], int] = {}
         """By path and name: the worlds in which a module that leads to kernels can use the name."""
+        self._open: list[str] = []
+        """The modules that are being run for one that imports them."""
 
     def take_over(self, known: ImportedRuns, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone;
@@ -103,6 +111,9 @@ class ImportedRuns:
         and the set of the files that this rests on. Its packages are imported before it."""
         if module.endswith(ANY):
             return self._some_on(path, module)
+        if module.startswith(OPERATORS):
+            worlds, looked = self._operators.worlds(path, module)
+            return worlds, self._sets.of(looked)
         found, looked = self._find(path, module)
         files = self._sets.of(looked)
         if found is None:
@@ -182,6 +193,11 @@ class ImportedRuns:
         names = list(imported_modules(self._modules.text(path) or b""))
         missing = [name for name in names if self._find(path, name)[0] is None]
         built = [name for name in missing if self._built.is_for_cuda(path, name)[0]]
+        built += [
+            operator.rpartition(".")[0]
+            for operator in operators_named(self._modules.text(path) or b"")
+            if self._operators.worlds(path, operator)[0] != ALL
+        ]
         taken = (*built, *(f"{name}." for name in built))
         packages = [
             name
@@ -200,6 +216,8 @@ class ImportedRuns:
             names = self._files.some_of(path, module)[0]
             some = [self.imported_in_turn(path, name, known) for name in names]
             return reduce(or_, some, 0) or ALL
+        if module.startswith(OPERATORS):
+            return self._operators.worlds(path, module)[0]
         found, _ = self._find(path, module)
         if found is None and self._built.is_for_cuda(path, module)[0]:
             return NVIDIA
@@ -229,7 +247,7 @@ class ImportedRuns:
                     group,
                     graph,
                     known,
-                    ImportsBehind(self.imported_in_turn, group[0], known),
+                    ImportsBehind(self, group[0], known),
                     needing,
                 )
                 for path in group:
@@ -325,6 +343,54 @@ class ImportedRuns:
         may = may_lack(data, name, package_names(), imports_kernels=kernels)
         return may, needs.files if needs is not None else 0
 
+    def may_end(self, path: str) -> tuple[bool, int]:
+        """Whether what a module calls in others may need what only CUDA has; and the set of the
+        files that this rests on."""
+        needs = self._leads_to(path)
+        return needs.kernels, needs.files
+
+    def may_need_kernels(self, path: str, qualified: str) -> bool:
+        found = self._source_of(path, qualified)[0]
+        return found is not None and found != path and self._leads_to(found).kernels
+
+    def held_behind(self, path: str, qualified: str) -> Value | None:
+        """What a name holds that the module at `path`, itself run because it is imported, takes
+        from another one: followed only where kernels are behind it, without which some machines do
+        not come back."""
+        found, name = self._source_of(path, qualified)
+        if found is None or found == path or not self._leads_to(found).kernels:
+            return None
+        if found in self._open or len(self._open) >= _OPEN:
+            return None  # It is being run.
+        self._open.append(found)
+        interpreter = self.settled(found)
+        self._open.pop()
+        value = interpreter.frame.env.get(name) if interpreter is not None else None
+        if value.__class__ is Atom and value.kind == NAME:
+            return self.held_behind(found, str(value.v))
+        return foreign(value, ()) if value is not None else None
+
+    def never_comes_back(self, path: str, qualified: str) -> bool:
+        """Whether this is a function that the module at `path` imports, and no Mac comes back from
+        it, since it needs what only CUDA has whatever it is given."""
+        value = self.held_behind(path, qualified)
+        if value.__class__ is not Atom or value.kind != FUNCTION or value.v.home is None:
+            return False
+        _, ends = value.v.home.summary(value.v)
+        return bool(value.v.own) and not ends & MACS
+
+    def _needing(self, path: str) -> Callable[[str], bool] | None:
+        """Whether what the module at `path` imports may need compiled kernels; None: nothing."""
+        if not self._leads_to(path).kernels:
+            return None
+        return lambda name: package_worlds(name) is not None or self.may_need_kernels(path, name)
+
+    def _source_of(self, path: str, qualified: str) -> tuple[str | None, str]:
+        """The file of the module that a name comes from, and what it is called there."""
+        body = qualified.lstrip(".")
+        head, _, name = body.rpartition(".")
+        return self._find(path, qualified[: len(qualified) - len(body)] + head)[0], name
+
     def rests_on(self, path: str) -> int:
         """The set of the files that the run of a module rests on."""
         return self._leads_to(path).files
@@ -370,9 +436,7 @@ class ImportedRuns:
             if path not in self._imported and self._leads_to(path).kernels
         }
         for group in groups(leading):
-            self._settle(
-                group, leading, self._imported, ImportsBehind(self.imported_in_turn, group[0])
-            )
+            self._settle(group, leading, self._imported, ImportsBehind(self, group[0]))
 
     def _settle(
         self,
@@ -419,8 +483,8 @@ class ImportedRuns:
                 tree,
                 data,
                 {},
-                project=project or ImportsBehind(self.imported_in_turn, path),
-                leading=leading_to_groups(tree, data),
+                project=project or ImportsBehind(self, path),
+                leading=leading_functions(tree, data, self._needing(path)),
             )
             if as_program:
                 interpreter.frame.env["__name__"] = Atom(CONST, "__main__")
@@ -483,6 +547,10 @@ class ImportedRuns:
                 parts, more = self._parts_of(path, module, found)
                 files.update(more)
                 imported.update(dict.fromkeys(parts))
+            for operator in operators_named(text):
+                worlds, looked = self._operators.worlds(path, operator)
+                files.update(looked)
+                kernels = kernels or worlds != ALL
             imported.pop(path, None)
             named, more = self._files.named_by_text(path)
             files.update(more)

@@ -1,10 +1,10 @@
 """What a module that is run because it is imported knows of its project: where its own imports can
-be had, and nothing else of other files."""
+be had, what may need compiled kernels, and nothing else of other files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from mpslint.semantics.worlds.machines import ALL
 
@@ -16,33 +16,47 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.values import Value
 
 
+class Behind(Protocol):
+    """Who knows the modules of a project that are run because they are imported."""
+
+    def imported_in_turn(
+        self, path: str, module: str, known: Mapping[str, int] | None = None
+    ) -> int:
+        """The worlds in which the module at a path can import another by its name."""
+
+    def may_need_kernels(self, path: str, qualified: str) -> bool:
+        """Whether what the module at a path takes from another may need compiled kernels."""
+
+    def held_behind(self, path: str, qualified: str) -> Value | None:
+        """What such a name holds."""
+
+
 class ImportsBehind:
     """Implements `worlds.core.Project`: what the imports of one module need."""
 
     def __init__(
         self,
-        worlds_of: Callable[[str, str, Mapping[str, int] | None], int],
+        behind: Behind,
         path: str,
         known: Mapping[str, int] | None = None,
     ) -> None:
-        """`worlds_of`: the worlds in which the module at a path can import another by its name;
-        `known`: where modules can be imported, where that is known; else it is asked."""
-        self._worlds_of = worlds_of
+        """`known`: where modules can be imported, where that is known; else it is asked."""
+        self._behind = behind
         self.path = self._path = path
         self._known = known
 
     def of(self, path: str) -> ImportsBehind:
         """The same for another module."""
-        return ImportsBehind(self._worlds_of, path, self._known)
+        return ImportsBehind(self._behind, path, self._known)
 
     def value(self, qualified: str) -> Value | None:
-        return None
+        return self._behind.held_behind(self._path, qualified)
 
     def may_hold(self, qualified: str) -> bool:
         return False
 
-    def may_start_groups(self, qualified: str) -> bool:
-        return False
+    def may_end(self, qualified: str) -> bool:
+        return self._behind.may_need_kernels(self._path, qualified)
 
     def keeps_object(self, qualified: str) -> bool:
         return False
@@ -54,7 +68,7 @@ class ImportsBehind:
         return None
 
     def imports_on(self, module: str) -> int:
-        return self._worlds_of(self._path, module, self._known)
+        return self._behind.imported_in_turn(self._path, module, self._known)
 
     def entered(self, name: str) -> int:
         return ALL

@@ -54,8 +54,8 @@ class Near(Distant):
     def may_hold(self, path: str, qualified: str) -> bool:
         return self._told(path, lambda: self._all.may_hold(path, qualified))
 
-    def may_start_groups(self, path: str, qualified: str) -> bool:
-        return self._told(path, lambda: self._all.may_start_groups(path, qualified))
+    def may_end(self, path: str, qualified: str) -> bool:
+        return self._told(path, lambda: self._all.may_end(path, qualified))
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         return self._told(path, lambda: self._all.answer_kept(path, attribute))

@@ -86,7 +86,7 @@ class Neighbours(NotLookedAt):
         self._settings = settings
         self.modules = modules or Modules(settings)
         self._projects = projects = Projects(settings)
-        self._runs = ImportedRuns(self.modules, BuiltExtensions(self.modules, projects))
+        self._runs = ImportedRuns(self.modules, BuiltExtensions(self.modules, projects), projects)
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant, self.overheard)
         near = Near(self)
@@ -219,10 +219,16 @@ class Neighbours(NotLookedAt):
 
     def _may_say(self, path: str, name: str, *, classes: bool = True) -> bool:
         said = self.modules.may_say(path, name, _HELD, classes=classes)
-        return said or self._heard_of(self._runs.may_lack(path, name))
+        if said or self._heard_of(self._runs.may_lack(path, name)):
+            return True
+        return self._heard_of(self._runs.may_end(path))
 
-    def may_start_groups(self, path: str, qualified: str) -> bool:
-        return self._noted(self._users.may_start_groups(self._absolute(path), qualified))
+    def may_end(self, path: str, qualified: str) -> bool:
+        path = self._absolute(path)
+        if self._noted(self._users.may_start_groups(path, qualified)):
+            return True
+        found = self.modules.find(path, qualified)[0] or self._source_of(path, qualified)[0]
+        return found is not None and found != path and self._heard_of(self._runs.may_end(found))
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if not may_be_device(qualified):

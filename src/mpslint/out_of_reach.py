@@ -91,7 +91,7 @@ class OutOfReach(NotLookedAt):
         self._note(qualified)
         return False
 
-    def may_start_groups(self, path: str, qualified: str) -> bool:
+    def may_end(self, path: str, qualified: str) -> bool:
         self._note(qualified)
         return False
 
@@ -256,7 +256,7 @@ class Distant(NotLookedAt):
     def may_hold(self, path: str, qualified: str) -> bool:
         return False
 
-    def may_start_groups(self, path: str, qualified: str) -> bool:
+    def may_end(self, path: str, qualified: str) -> bool:
         return False
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:

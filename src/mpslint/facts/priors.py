@@ -175,6 +175,7 @@ def _forget(*sections: str) -> None:
     _matching.cache_clear()
     _known_worlds.cache_clear()
     package_names.cache_clear()
+    called_packages.cache_clear()
 
 
 # questions
@@ -361,3 +362,9 @@ def call_worlds(name: str) -> str | None:
     """The machines on which a call makes sense: `cuda`; None: any."""
     row = find("calls", name)
     return row.says if row is not None else None
+
+
+@cache
+def called_packages() -> frozenset[str]:
+    """The packages, other than torch, of which some calls make sense on some machines alone."""
+    return frozenset(row.match.partition(".")[0] for row in rows("calls")) - {"torch"}

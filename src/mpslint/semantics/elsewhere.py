@@ -129,7 +129,8 @@ class Elsewhere(Protocol):
         `from module import *` gives."""
 
     def imports_on(self, path: str, module: str) -> int:
-        """The worlds in which a module of the project can be imported."""
+        """The worlds in which a module of the project can be imported, or in which there is an
+        operator (`torch.ops.<library>.<operator>`) that the project registers."""
 
     def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
         """What the name holds in each world, where its text speaks of machines at all; that of a
@@ -139,8 +140,9 @@ class Elsewhere(Protocol):
         """Whether the name may hold anything that `held` tells of, or is that of a module of the
         project, which may."""
 
-    def may_start_groups(self, path: str, qualified: str) -> bool:
-        """Whether the name, or a module of that name, may start processes of NCCL, by its text."""
+    def may_end(self, path: str, qualified: str) -> bool:
+        """Whether the name, or a module of that name, may start processes of NCCL or need compiled
+        kernels, by the texts."""
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         """The device that the name holds, or returns when it is `called` without arguments."""

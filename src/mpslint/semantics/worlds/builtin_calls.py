@@ -7,6 +7,7 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.comparing import is_cuda_type
 from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.kernels import is_library
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.operators import logical_and, logical_or
 from mpslint.semantics.worlds.refining import is_compared_type
@@ -182,6 +183,8 @@ class BuiltinCalls(Expressions):
             )
         attribute, holder = one(args[1], ALL), one(args[0], ALL)
         if attribute.kind not in (CONST, DEVICE) or not isinstance(attribute.v, str):
+            if holder.kind == NAME and is_library(str(holder.v)):
+                return Atom(NAME, f"{holder.v}.*")  # one of its operators
             return UNK
         if holder.kind in (NAME, INSTANCE, NAMESPACE) and args[0].__class__ is Atom:
             found = self.attribute(args[0], attribute.v, node)

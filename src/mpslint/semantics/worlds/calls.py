@@ -356,6 +356,8 @@ class Calls(DeferredCalls):
                 self.call_torch(name, node, args, keywords, ref)
                 return Atom(NAME, f"{_BUILDING}.built")  # an extension, made here
         if is_extension_operator(name):
+            if self.project is not None and not self.frame.caught:
+                self._only_on(self.project.imports_on(name))
             self.given_to_kernel(node, [*args, *keywords.values()])
         if top == "torch":
             if name == _PROCESS and self.started(name, node, keywords):
@@ -454,6 +456,10 @@ class Calls(DeferredCalls):
             return args[0] if args else UNK
         self.given(node, args, keywords, looks=False, name=name)
         return UNK
+
+    def _only_on(self, worlds: int) -> None:
+        if self.frame.mask & ~worlds:
+            self.owned(worlds)
 
     def effect_of(self, name: str, node: ast.Call, ref: Atom) -> None:
         if name in facts.EFFECTS:

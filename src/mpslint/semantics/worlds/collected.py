@@ -36,6 +36,8 @@ _LEFT_OUT = ("collect_ignore", "collect_ignore_glob")
 _HOOK = "pytest_ignore_collect"
 _MARKS = "pytestmark"
 _USING = "usefixtures"
+_FIXTURES = 4
+"""So many fixtures are followed that ask for each other."""
 
 
 class Collected(Summaries):
@@ -99,6 +101,29 @@ class Collected(Summaries):
             found = self.fixture_named(name)
             if found is not None:
                 yield found
+
+    def asked_on(self, fixture: Function) -> int:
+        """The worlds in which pytest runs a test of this file that asks for a fixture of the file,
+        itself or by way of another one; all, where none does, since those of other files may."""
+        return self._asked_on(fixture, _FIXTURES) or ALL
+
+    def _asked_on(self, fixture: Function, depth: int) -> int:
+        name, left = fixture.node.name, 0
+        if fixture in self.automatic or not depth:
+            return ALL
+        for function in self.functions.values():
+            if function is fixture:
+                continue
+            arguments = function.node.args
+            asks = any(item.arg == name for item in (*arguments.args, *arguments.kwonlyargs))
+            if self.fixtures.get(function.node.name) is function:
+                left |= self._asked_on(function, depth - 1) if asks else 0
+            elif function.node.name.startswith("test"):
+                asks = (asks and name not in function.cases) or name in self._named_by_marks(
+                    function
+                )
+                left |= function.mask if asks else 0
+        return left
 
     def tested_on(self, owner: ast.AST) -> int:
         """The worlds in which tests of a class are run, which are what looks at the attributes that

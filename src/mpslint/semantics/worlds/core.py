@@ -38,9 +38,10 @@ class Project(Protocol):
         """Whether a name, or something in the module of that name, may be the project's and speak
         of machines; said by the text alone."""
 
-    def may_start_groups(self, qualified: str) -> bool:
-        """Whether a name, or the module of that name, is the project's and may start processes of
-        NCCL; said by the text alone."""
+    def may_end(self, qualified: str) -> bool:
+        """Whether a name, or the module of that name, is the project's and may end on a Mac what
+        calls it, since it may start processes of NCCL or need compiled kernels; said by texts
+        alone."""
 
     def keeps_object(self, qualified: str) -> bool:
         """Whether a name is that of an object which a module of the project keeps."""
@@ -53,7 +54,8 @@ class Project(Protocol):
         """An imported class."""
 
     def imports_on(self, module: str) -> int:
-        """The worlds in which a module of the project can be imported."""
+        """The worlds in which a module of the project can be imported, or in which there is an
+        operator (`torch.ops.<library>.<operator>`) that the project registers."""
 
     def entered(self, name: str) -> int:
         """The worlds in which other files use a function of this one; none, where no file beside

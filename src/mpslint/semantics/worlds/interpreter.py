@@ -12,8 +12,8 @@ from collections.abc import Container, Iterable, Iterator
 from functools import cache, cached_property, reduce
 from operator import or_
 
-from mpslint.facts.priors import package_worlds
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.facts.priors import called_packages, package_worlds
+from mpslint.semantics.index import FUNCTIONS, walk
 from mpslint.semantics.worlds.collected import Collected
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.handed import (
@@ -139,7 +139,7 @@ class Interpreter(Collected, Rebinding, Methods):
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
             lines = self._text_lines if self._text_lines is not None else Lines(self._text)
-            names = [*_names_of_torch(self.tree), *self._own_kernels(), *self._group_starters()]
+            names = [*_names_of_torch(self.tree), *self._own_kernels(), *self._ending()]
             if b"DataParallel" in self._text:
                 names.append(f".{ATTRIBUTE}")
             if OWN_MOVE in self._text:
@@ -168,9 +168,9 @@ class Interpreter(Collected, Rebinding, Methods):
             ):
                 yield name
 
-    def _group_starters(self) -> Iterator[str]:
-        """What the file takes from its project that may start processes of NCCL: what comes behind
-        a call of it, no Mac comes to."""
+    def _ending(self) -> Iterator[str]:
+        """What the file takes from its project that may start processes of NCCL, or need kernels:
+        what comes behind a call of it, no Mac comes to."""
         if self.project is None:
             return
         for node in self.tree.body:
@@ -178,11 +178,11 @@ class Interpreter(Collected, Rebinding, Methods):
                 module = "." * node.level + (node.module or "")
                 dot = "" if module.endswith(".") else "."
                 for alias in node.names:
-                    if self.project.may_start_groups(f"{module}{dot}{alias.name}"):
+                    if self.project.may_end(f"{module}{dot}{alias.name}"):
                         yield alias.asname or alias.name
             elif isinstance(node, ast.Import):
                 for alias in node.names:
-                    if self.project.may_start_groups(alias.name):
+                    if self.project.may_end(alias.name):
                         yield alias.asname or alias.name
 
     # the file
@@ -362,6 +362,8 @@ class Interpreter(Collected, Rebinding, Methods):
         public = not any(part.startswith("_") for part in (name, cls.node.name if cls else ""))
         if cls is not None and name in AROUND_EACH:
             mask &= self._worlds_of_tests(cls)
+        if self.fixtures.get(name) is function:
+            mask &= self.asked_on(function)
         if cls is not None and name == "cuda":  # runs only where somebody asked for CUDA
             mask &= CUDA
         if cls is not None:
@@ -450,7 +452,15 @@ def _names_of_torch(tree: ast.Module) -> list[str]:
         for alias in node.names
         if f"{getattr(node, 'module', None) or ''}.{alias.name}".strip(".") == _GROUPS
     ]
-    return [*kernels, *kept, *groups] + [
+    # `rasterization(means, ...)` of a package with kernels for CUDA alone
+    called = [
+        alias.asname or alias.name.partition(".")[0]
+        for node in walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if (getattr(node, "module", None) or alias.name).partition(".")[0] in called_packages()
+    ]
+    return [*kernels, *kept, *groups, *called] + [
         alias.asname or alias.name.rpartition(".")[2]
         for node in tree.body
         if isinstance(node, ast.Import | ast.ImportFrom)

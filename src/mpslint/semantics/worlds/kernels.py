@@ -28,6 +28,11 @@ def is_extension_operator(name: str) -> bool:
     return len(parts) > 3 and parts[:2] == ["torch", "ops"] and parts[2] not in _OF_TORCH
 
 
+def is_library(name: str) -> bool:
+    """Whether this is `torch.ops.<library>` of such a one."""
+    return name.count(".") == 2 and is_extension_operator(f"{name}.*")
+
+
 def needs_nvcc(call: ast.Call, args: Iterable[Value]) -> bool:
     """Whether such a call compiles for CUDA: by its sources, or by what it gives to nvcc."""
     for keyword in call.keywords:

@@ -37,8 +37,8 @@ class Imports:
     def may_hold(self, qualified: str) -> bool:
         return self._elsewhere.may_hold(self._path, qualified)
 
-    def may_start_groups(self, qualified: str) -> bool:
-        return self._elsewhere.may_start_groups(self._path, qualified)
+    def may_end(self, qualified: str) -> bool:
+        return self._elsewhere.may_end(self._path, qualified)
 
     def keeps_object(self, qualified: str) -> bool:
         return self._is_bound(qualified, _OBJECTS)

@@ -1,0 +1,75 @@
+"""The functions of a file that lead to the start of a process group, or to compiled kernels: by
+themselves they name no device, and yet who calls them has gone through it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from mpslint.semantics.index import FUNCTIONS, walk
+from mpslint.semantics.worlds.ranked_tests import STARTS, starts_group
+
+_CALLS = 3
+"""So many calls away."""
+_OPERATORS = "torch.ops."
+
+
+def leading_functions(
+    tree: ast.Module, text: bytes, needs_kernels: Callable[[str], bool] | None = None
+) -> frozenset[ast.AST]:
+    """The functions at the top of a file that name one which starts a process group, or which calls
+    compiled kernels, or one that names such a one, and so on. `needs_kernels`: whether a module, or
+    a name of it, as the file names it, may need such kernels; None: nothing that it leads to does.
+    """
+    if STARTS.encode() not in text and needs_kernels is None:
+        return frozenset()
+    functions = [item for item in tree.body if isinstance(item, FUNCTIONS)]
+    known = {item.name for item in functions if starts_group(item.body)}
+    if needs_kernels is not None:
+        known |= _names_taken(tree, needs_kernels)
+        known |= {item.name for item in functions if _calls_kernels(item, needs_kernels)}
+    found: set[ast.AST] = set()
+    for _ in range(_CALLS if known else 0):
+        new = [item for item in functions if item not in found and _names_one(item, known)]
+        if not new:
+            break
+        found.update(new)
+        known.update(item.name for item in new)
+    return frozenset(found)
+
+
+def _names_taken(tree: ast.Module, needs_kernels: Callable[[str], bool]) -> set[str]:
+    """What a file calls that which it imports at its top and which may need kernels."""
+    return {
+        alias.asname or alias.name.partition(".")[0]
+        for item in tree.body
+        if isinstance(item, ast.Import | ast.ImportFrom)
+        for alias in item.names
+        if needs_kernels(_qualified(item, alias))
+    }
+
+
+def _calls_kernels(function: ast.AST, needs_kernels: Callable[[str], bool]) -> bool:
+    for item in walk(function):
+        if isinstance(item, ast.Attribute) and _is_library(item):
+            return True
+        if isinstance(item, ast.Import | ast.ImportFrom):
+            if any(needs_kernels(_qualified(item, alias)) for alias in item.names):
+                return True
+    return False
+
+
+def _is_library(node: ast.Attribute) -> bool:
+    """Whether this is `torch.ops.<library>`."""
+    return ast.unparse(node).startswith(_OPERATORS)
+
+
+def _qualified(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    if isinstance(node, ast.Import):
+        return alias.name
+    module = "." * node.level + (node.module or "")
+    return f"{module}{'' if module.endswith('.') else '.'}{alias.name}"
+
+
+def _names_one(function: ast.AST, known: set[str]) -> bool:
+    return any(isinstance(item, ast.Name) and item.id in known for item in walk(function))

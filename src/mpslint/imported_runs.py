@@ -60,6 +60,9 @@ class _Needs(NamedTuple):
     """The set of the files that were looked at, or for, as `FileSets` numbers them."""
     is_cut: bool = False
     """Whether it leads to more modules, and is not followed."""
+    operators: bool = False
+    """Whether one of them calls operators that the project has for CUDA alone. Such a module can be
+    imported everywhere, and who calls it does not come back."""
     by_text: tuple[str, ...] = ()
     """Those of the modules that one imports itself which it names by a text."""
 
@@ -344,21 +347,21 @@ class ImportedRuns:
         return may, needs.files if needs is not None else 0
 
     def may_end(self, path: str) -> tuple[bool, int]:
-        """Whether what a module calls in others may need what only CUDA has; and the set of the
-        files that this rests on."""
+        """Whether a call of what a module has may need operators that only CUDA has; and the set
+        of the files that this rests on."""
         needs = self._leads_to(path)
-        return needs.kernels, needs.files
+        return needs.operators, needs.files
 
-    def may_need_kernels(self, path: str, qualified: str) -> bool:
+    def may_need_operators(self, path: str, qualified: str) -> bool:
         found = self._source_of(path, qualified)[0]
-        return found is not None and found != path and self._leads_to(found).kernels
+        return found is not None and found != path and self._leads_to(found).operators
 
     def held_behind(self, path: str, qualified: str) -> Value | None:
         """What a name holds that the module at `path`, itself run because it is imported, takes
-        from another one: followed only where kernels are behind it, without which some machines do
-        not come back."""
+        from another one: followed only where operators are behind it, without which some machines
+        do not come back."""
         found, name = self._source_of(path, qualified)
-        if found is None or found == path or not self._leads_to(found).kernels:
+        if found is None or found == path or not self._leads_to(found).operators:
             return None
         if found in self._open or len(self._open) >= _OPEN:
             return None  # It is being run.
@@ -380,10 +383,10 @@ class ImportedRuns:
         return bool(value.v.own) and not ends & MACS
 
     def _needing(self, path: str) -> Callable[[str], bool] | None:
-        """Whether what the module at `path` imports may need compiled kernels; None: nothing."""
-        if not self._leads_to(path).kernels:
+        """Whether what the module at `path` imports may need such operators; None: nothing."""
+        if not self._leads_to(path).operators:
             return None
-        return lambda name: package_worlds(name) is not None or self.may_need_kernels(path, name)
+        return lambda name: self.may_need_operators(path, name)
 
     def _source_of(self, path: str, qualified: str) -> tuple[str | None, str]:
         """The file of the module that a name comes from, and what it is called there."""
@@ -503,7 +506,7 @@ class ImportedRuns:
 
     def _follow(self, start: str) -> _Needs:
         modules: dict[str, tuple[str, ...]] = {}
-        kernels = False
+        kernels = operators = False
         files = 0
         todo = [start]
         named: list[str] = []
@@ -520,16 +523,18 @@ class ImportedRuns:
             ((_, imported),) = edges.modules.items()
             modules[path] = imported
             kernels = kernels or edges.kernels
+            operators = operators or edges.operators
             files |= edges.files
             named += imported
             todo += [] if is_named else [one for one in imported if one not in edges.by_text]
-        return _Needs(modules, kernels, files)
+        return _Needs(modules, kernels, files, operators=operators)
 
     def _edges_of(self, path: str) -> _Needs:
         """What a module itself imports and names."""
         if path not in self._edges:
             text = self._modules.text(path) or b""
             kernels = any(word in text for word in _BUILDS)
+            operators = False
             files: set[str] = set()
             imported: dict[str, None] = {}
             for module in imported_modules(text):
@@ -550,13 +555,15 @@ class ImportedRuns:
             for operator in operators_named(text):
                 worlds, looked = self._operators.worlds(path, operator)
                 files.update(looked)
-                kernels = kernels or worlds != ALL
+                operators = operators or worlds != ALL
             imported.pop(path, None)
             named, more = self._files.named_by_text(path)
             files.update(more)
             by_text = tuple(one for one in named if one not in imported)
             led = {path: (*imported, *by_text)}
-            self._edges[path] = _Needs(led, kernels, self._sets.of(files), False, by_text)
+            found_files = self._sets.of(files)
+            kernels = kernels or operators
+            self._edges[path] = _Needs(led, kernels, found_files, False, operators, by_text)
         return self._edges[path]
 
 

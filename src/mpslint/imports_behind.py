@@ -1,5 +1,5 @@
 """What a module that is run because it is imported knows of its project: where its own imports can
-be had, what may need compiled kernels, and nothing else of other files."""
+be had, what may need operators of CUDA's alone, and nothing else of other files."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Behind(Protocol):
     ) -> int:
         """The worlds in which the module at a path can import another by its name."""
 
-    def may_need_kernels(self, path: str, qualified: str) -> bool:
-        """Whether what the module at a path takes from another may need compiled kernels."""
+    def may_need_operators(self, path: str, qualified: str) -> bool:
+        """Whether what the module at a path takes from another may need operators of CUDA's."""
 
     def held_behind(self, path: str, qualified: str) -> Value | None:
         """What such a name holds."""
@@ -56,7 +56,7 @@ class ImportsBehind:
         return False
 
     def may_end(self, qualified: str) -> bool:
-        return self._behind.may_need_kernels(self._path, qualified)
+        return self._behind.may_need_operators(self._path, qualified)
 
     def keeps_object(self, qualified: str) -> bool:
         return False

@@ -227,7 +227,7 @@ class Neighbours(NotLookedAt):
         path = self._absolute(path)
         if self._noted(self._users.may_start_groups(path, qualified)):
             return True
-        found = self.modules.find(path, qualified)[0] or self._source_of(path, qualified)[0]
+        found = self._source_of(path, qualified)[0]
         return found is not None and found != path and self._heard_of(self._runs.may_end(found))
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:

@@ -141,8 +141,8 @@ class Elsewhere(Protocol):
         project, which may."""
 
     def may_end(self, path: str, qualified: str) -> bool:
-        """Whether the name, or a module of that name, may start processes of NCCL or need compiled
-        kernels, by the texts."""
+        """Whether the name, or a module of that name, may start processes of NCCL or need
+        operators that only CUDA has, by the texts."""
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         """The device that the name holds, or returns when it is `called` without arguments."""

@@ -40,7 +40,7 @@ class Project(Protocol):
 
     def may_end(self, qualified: str) -> bool:
         """Whether a name, or the module of that name, is the project's and may end on a Mac what
-        calls it, since it may start processes of NCCL or need compiled kernels; said by texts
+        calls it, since it may start processes of NCCL or need operators of CUDA's; said by texts
         alone."""
 
     def keeps_object(self, qualified: str) -> bool:

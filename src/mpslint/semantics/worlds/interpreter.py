@@ -13,7 +13,7 @@ from functools import cache, cached_property, reduce
 from operator import or_
 
 from mpslint.facts.priors import called_packages, package_worlds
-from mpslint.semantics.index import FUNCTIONS, walk
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.collected import Collected
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.handed import (
@@ -455,7 +455,7 @@ def _names_of_torch(tree: ast.Module) -> list[str]:
     # `rasterization(means, ...)` of a package with kernels for CUDA alone
     called = [
         alias.asname or alias.name.partition(".")[0]
-        for node in walk(tree)
+        for node in tree.body
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
         if (getattr(node, "module", None) or alias.name).partition(".")[0] in called_packages()

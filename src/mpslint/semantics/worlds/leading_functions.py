@@ -1,4 +1,4 @@
-"""The functions of a file that lead to the start of a process group, or to compiled kernels: by
+"""The functions of a file that lead to the start of a process group, or to operators of CUDA's: by
 themselves they name no device, and yet who calls them has gone through it."""
 
 from __future__ import annotations
@@ -11,23 +11,22 @@ from mpslint.semantics.worlds.ranked_tests import STARTS, starts_group
 
 _CALLS = 3
 """So many calls away."""
-_OPERATORS = "torch.ops."
 
 
 def leading_functions(
-    tree: ast.Module, text: bytes, needs_kernels: Callable[[str], bool] | None = None
+    tree: ast.Module, text: bytes, needs_operators: Callable[[str], bool] | None = None
 ) -> frozenset[ast.AST]:
     """The functions at the top of a file that name one which starts a process group, or which calls
-    compiled kernels, or one that names such a one, and so on. `needs_kernels`: whether a module, or
+    such operators, or one that names such a one, and so on. `needs_operators`: whether a module, or
     a name of it, as the file names it, may need such kernels; None: nothing that it leads to does.
     """
-    if STARTS.encode() not in text and needs_kernels is None:
+    if STARTS.encode() not in text and needs_operators is None:
         return frozenset()
     functions = [item for item in tree.body if isinstance(item, FUNCTIONS)]
     known = {item.name for item in functions if starts_group(item.body)}
-    if needs_kernels is not None:
-        known |= _names_taken(tree, needs_kernels)
-        known |= {item.name for item in functions if _calls_kernels(item, needs_kernels)}
+    if needs_operators is not None:
+        known |= _names_taken(tree, needs_operators)
+        known |= {item.name for item in functions if _calls_kernels(item, needs_operators)}
     found: set[ast.AST] = set()
     for _ in range(_CALLS if known else 0):
         new = [item for item in functions if item not in found and _names_one(item, known)]
@@ -38,30 +37,30 @@ def leading_functions(
     return frozenset(found)
 
 
-def _names_taken(tree: ast.Module, needs_kernels: Callable[[str], bool]) -> set[str]:
+def _names_taken(tree: ast.Module, needs_operators: Callable[[str], bool]) -> set[str]:
     """What a file calls that which it imports at its top and which may need kernels."""
     return {
         alias.asname or alias.name.partition(".")[0]
         for item in tree.body
         if isinstance(item, ast.Import | ast.ImportFrom)
         for alias in item.names
-        if needs_kernels(_qualified(item, alias))
+        if needs_operators(_qualified(item, alias))
     }
 
 
-def _calls_kernels(function: ast.AST, needs_kernels: Callable[[str], bool]) -> bool:
+def _calls_kernels(function: ast.AST, needs_operators: Callable[[str], bool]) -> bool:
     for item in walk(function):
         if isinstance(item, ast.Attribute) and _is_library(item):
             return True
         if isinstance(item, ast.Import | ast.ImportFrom):
-            if any(needs_kernels(_qualified(item, alias)) for alias in item.names):
+            if any(needs_operators(_qualified(item, alias)) for alias in item.names):
                 return True
     return False
 
 
 def _is_library(node: ast.Attribute) -> bool:
-    """Whether this is `torch.ops.<library>`."""
-    return ast.unparse(node).startswith(_OPERATORS)
+    """Whether this is `torch.ops`."""
+    return node.attr == "ops" and isinstance(node.value, ast.Name) and node.value.id == "torch"
 
 
 def _qualified(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.bases import inherits
-from mpslint.semantics.given_in_steps import is_made_of_given, may_be_given, parameters_given
+from mpslint.semantics.given_in_steps import (
+    is_made_of_given,
+    may_be_given,
+    name_of,
+    parameters_given,
+)
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.loss_functions import is_loss_function
@@ -171,7 +176,7 @@ def at_each(context: Context, turns: Turns) -> str:
     """`at each step of the loop at line 40`, for messages."""
     if isinstance(turns, FUNCTIONS):
         if parameters_given(context, turns):
-            return f"at each step of training that calls `{turns.name}`"
+            return f"at each step of training that calls `{name_of(context, turns)}`"
         return f"at each call of `{turns.name}`, a step of training"
     return f"at each step of the loop at {context.line(turns)}"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.steps import is_device_tensor
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_gradients import gradients_of
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -49,6 +50,17 @@ def comes_from_device_work(context: Context, name: ast.Name, depth: int = _CALLS
             for item in bindings
         )
     )
+
+
+def is_summed_loss(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is a name for what a call makes of tensors of a device, and has a part in a
+    sum that goes back through the graph: a number of Python's has no gradient to give."""
+    if not isinstance(node, ast.Name) or context.values.of(node).kind is not Kind.UNKNOWN:
+        return False
+    bindings = context.flow.reaching(node)
+    if not bindings or not gradients_of(context).summands.issuperset(bindings):
+        return False
+    return comes_from_device_work(context, node)
 
 
 def _is_reckoned(context: Context, node: ast.expr, depth: int) -> bool:

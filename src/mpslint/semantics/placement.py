@@ -14,7 +14,7 @@ from mpslint.semantics.facts_known import Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import FUNCTIONS, FunctionNode, Index
-from mpslint.semantics.names import Binding
+from mpslint.semantics.names import Binding, Names
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Values
@@ -26,11 +26,17 @@ _OF_TENSORS = frozenset({"dtype", "shape", "size", "ndim", "dim", "new_zeros", "
 
 _TOLD_ONLY = frozenset({"device", "str", "print", "isinstance", "len", "format", "int", "type"})
 """What is told a device, and places nothing there."""
+_PLACING = {"accelerate": "Accelerator", "lightning": "Fabric", "lightning_fabric": "Fabric"}
+"""Fact: classes of libraries whose `prepare` and `setup` bring models and batches to the device
+that they choose, MPS too (`accelerate/state.py`, `lightning/fabric/accelerators/registry.py`)."""
 
 
 class Placement:
-    def __init__(self, index: Index, flow: Flow, guards: Guards, values: Values) -> None:
+    def __init__(
+        self, index: Index, names: Names, flow: Flow, guards: Guards, values: Values
+    ) -> None:
         self._index = index
+        self._names = names
         self._flow = flow
         self._guards = guards
         self._values = values
@@ -109,11 +115,21 @@ class Placement:
     def _leaves_it_to_others(self) -> bool:
         if any(map(_refuses_a_gpu, self._index.of(ast.keyword))):
             return bool(self._handed_on())
+        if any(self._has_library_place(name) for name in set(_PLACING.values())):
+            return True
         for call in self._index.calls.get("cpu", ()):
             if isinstance(call.func, ast.Attribute) and not call.args:
                 if not self._values.of(call.func.value).on_cpu:
                     return True
         return bool(self._handed_on())
+
+    def _has_library_place(self, name: str) -> bool:
+        """Whether this file makes an object of a library that places what is trained."""
+        return any(
+            _PLACING.get((self._names.resolve(call.func) or "").partition(".")[0]) == name
+            and not any(item.arg == "cpu" for item in call.keywords)
+            for call in self._index.calls.get(name, ())
+        )
 
     def _handed_on(self) -> list[ast.Call]:
         """Calls that are given a device by its place."""

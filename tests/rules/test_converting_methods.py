@@ -111,3 +111,23 @@ def test_what_is_told_where_it_is_read_is_not_told_where_it_is_called(
     ran = cli("check", "--no-cache", "--select", "MPS303", "--output-format", "json", ".")
     found = [(Path(i["filename"]).name, i["location"]["row"]) for i in json.loads(ran.out)]
     assert found == [("meters.py", 11)]
+
+
+@pytest.mark.parametrize(("main", "told"), [("train([], None, None)", [11]), ("pass", [])])
+def test_a_module_beside_a_program_in_a_package_finds_what_the_program_finds(
+    cli: Cli, project: Path, main: str, told: list[int]
+) -> None:
+    calling = "meters.update(loss=loss)"
+    folder = project / "examples"
+    folder.mkdir()
+    (project / "pyproject.toml").write_text("")
+    (folder / "__init__.py").write_text("")
+    (folder / "meters.py").write_text(_METERS)
+    (folder / "engine.py").write_text(
+        _PROGRAM.format(calling=calling, made="meters = Meters()", meters="None")
+    )
+    head = 'if __name__ == "__main__":\n    ' if told else "def start():\n    "
+    (folder / "main.py").write_text(f"from engine import train\n\n{head}{main}\n")
+    ran = cli("check", "--no-cache", "--select", "MPS303", "--output-format", "json", "examples")
+    found = [(Path(i["filename"]).name, i["location"]["row"]) for i in json.loads(ran.out)]
+    assert found == [("meters.py", row) for row in told]

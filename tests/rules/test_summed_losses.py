@@ -130,3 +130,43 @@ def test_one_of_two_numbers_may_be_gathered_but_not_one_that_chooses(
 ) -> None:
     found = lint(SourceFile("tiled.py", TILED.format(kept=kept).encode()), Settings())
     assert [item.row for item in found if item.code == "MPS303"] == rows
+
+
+BATCHES = """\
+from accelerate import Accelerator
+from einops import rearrange
+from torch.utils.data import DataLoader
+
+
+class Trainer:
+    def __init__(self, model, lengths, optimizer):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        self.lengths = lengths
+
+    def train(self, data, writer):
+        loader = self.accelerator.prepare(DataLoader(data))
+        for batch in loader:
+            x = rearrange(batch["x"]{moved}, "b d n -> b n d")
+            length = self.lengths({given})
+            writer.add_scalar("length", {read})
+            loss = self.model(x)
+            self.accelerator.backward(loss)
+            self.optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "given", "read", "rows"),
+    [
+        ("", "x", "length.item()", [17]),
+        ("", "3", "length.item()", []),
+        (".cpu()", "x", "length.item()", []),
+    ],
+)
+def test_what_a_library_places_is_on_the_device_in_any_order_of_its_parts(
+    moved: str, given: str, read: str, rows: list[int]
+) -> None:
+    program = BATCHES.format(moved=moved, given=given, read=read)
+    found = lint(SourceFile("train.py", program.encode()), Settings(select=("MPS303",)))
+    assert [item.row for item in found] == rows

@@ -21,6 +21,7 @@ _CALLS_FOLLOWED = 6
 """`reduced(criterion(scores, y))`, what a comprehension makes of its items, and their sum: each is
 two steps, from a name to a call and from the call to what it is given."""
 _OF_TABLES = ("items", "values")
+_MOVES = "handed-back.moves-batches"
 
 
 def comes_from_device_work(context: Context, name: ast.Name, depth: int = _CALLS_FOLLOWED) -> bool:
@@ -92,12 +93,26 @@ def works_on_device(context: Context, call: ast.Call, depth: int = _CALLS_FOLLOW
             return True
         if value.kind is Kind.TENSOR and context.placement.on_accelerator(item):
             return True
+        if value.drawn and context.placement.library_places and not _moves_batches(context):
+            return True
         if depth and value.kind is Kind.UNKNOWN:
             if isinstance(item, ast.Call) and (
                 works_on_device(context, item, depth - 1) or _gives_values(context, item, depth)
             ):
                 return True
     return False
+
+
+def _moves_batches(context: Context) -> bool:
+    """Whether this file moves what its loaders draw, which no library has then placed for it."""
+    known = context.memo.get(_MOVES)
+    if known is None:
+        known = context.memo[_MOVES] = any(
+            isinstance(call.func, ast.Attribute) and context.values.of(call.func.value).drawn
+            for name in ("to", "cuda")
+            for call in context.index.calls.get(name, ())
+        )
+    return bool(known)
 
 
 def _gives_values(context: Context, call: ast.Call, depth: int) -> bool:

@@ -42,6 +42,7 @@ class Placement:
         self._values = values
         self._uses: list[ast.Call] | None = None
         self._others_use: bool | None = None
+        self._library_places: bool | None = None
         self._calls_with_device: list[ast.Call] | None = None
         self._asked_as_tensors: set[tuple[str, FunctionNode | None]] | None = None
         """Names of which a function asks what only tensors have."""
@@ -71,6 +72,18 @@ class Placement:
         if self._others_use is None:
             self._others_use = self.file_uses_devices or self._leaves_it_to_others()
         return self._others_use
+
+    @property
+    def library_places(self) -> bool:
+        """Whether this file makes an object of a library that places what is trained."""
+        if self._library_places is None:
+            self._library_places = any(
+                _PLACING.get((self._names.resolve(call.func) or "").partition(".")[0]) == name
+                and not any(item.arg == "cpu" for item in call.keywords)
+                for name in set(_PLACING.values())
+                for call in self._index.calls.get(name, ())
+            )
+        return self._library_places
 
     def used_between(self, first: int, last: int) -> bool:
         """Whether lines `first` to `last` (counted from 1, both included) do so."""
@@ -115,21 +128,13 @@ class Placement:
     def _leaves_it_to_others(self) -> bool:
         if any(map(_refuses_a_gpu, self._index.of(ast.keyword))):
             return bool(self._handed_on())
-        if any(self._has_library_place(name) for name in set(_PLACING.values())):
+        if self.library_places:
             return True
         for call in self._index.calls.get("cpu", ()):
             if isinstance(call.func, ast.Attribute) and not call.args:
                 if not self._values.of(call.func.value).on_cpu:
                     return True
         return bool(self._handed_on())
-
-    def _has_library_place(self, name: str) -> bool:
-        """Whether this file makes an object of a library that places what is trained."""
-        return any(
-            _PLACING.get((self._names.resolve(call.func) or "").partition(".")[0]) == name
-            and not any(item.arg == "cpu" for item in call.keywords)
-            for call in self._index.calls.get(name, ())
-        )
 
     def _handed_on(self) -> list[ast.Call]:
         """Calls that are given a device by its place."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from collections.abc import Iterator
@@ -9,10 +10,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.converting_methods import names_its_own, takes
+from mpslint.semantics.reading_callees import methods
+from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
-    import ast
-
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere
@@ -41,8 +43,43 @@ class CalledAround:
     ) -> Iterator[Site]:
         """Calls of the function `name` of the file at the absolute `path` by other modules in whose
         text stands one of each group of `words`."""
+        spelled = re.compile(rb"\b%s(\(| as )" % re.escape(name.encode("utf-8", "replace")))
+        for other, context in self._users(whole, path, name, spelled, words):
+            for call in self._calls(context, path, name):
+                yield Site(other, context, call)
+
+    def sites_of_method(
+        self, whole: Whole, path: str, klass: str, name: str, words: tuple[tuple[bytes, ...], ...]
+    ) -> Iterator[Site]:
+        """Calls of the method `name` of the class `klass` of the file at `path`, on what such a
+        module makes of the class, or is given by who calls it and which the method fits."""
+        own = self._modules.context(path, self._elsewhere)
+        method = _method(own, klass, name) if own is not None else None
+        if method is None:
+            return
+        spelled = re.compile(rb"\.%s\(" % re.escape(name.encode("utf-8", "replace")))
+        for other, context in self._users(whole, path, name, spelled, words):
+            for call in context.index.calls.get(name, ()):
+                if not isinstance(call.func, ast.Attribute) or not takes(method, call):
+                    continue
+                made = [item.rpartition(".")[0] for item in methods(context, call.func)]
+                if any(
+                    item.rpartition(".")[2] == klass and self._is_from(context, item, path)
+                    for item in made
+                ) or (
+                    not made and _is_given(context, call.func.value) and names_its_own(method, call)
+                ):
+                    yield Site(other, context, call)
+
+    def _users(
+        self,
+        whole: Whole,
+        path: str,
+        name: str,
+        spelled: re.Pattern[bytes],
+        words: tuple[tuple[bytes, ...], ...],
+    ) -> Iterator[tuple[str, Context]]:
         word = name.encode("utf-8", "replace")
-        spelled = re.compile(rb"\b%s(\(| as )" % re.escape(word))
         users = (
             other
             for other in whole.modules
@@ -54,8 +91,7 @@ class CalledAround:
         for other in islice(users, _MOST_PARSED):
             context = self._modules.context(other, self._elsewhere)
             if context is not None:
-                for call in self._calls(context, path, name):
-                    yield Site(other, context, call)
+                yield other, context
 
     def _calls(self, context: Context, path: str, name: str) -> Iterator[ast.Call]:
         spelled = {name}
@@ -80,3 +116,21 @@ class CalledAround:
         return found == path or (
             os.path.basename(found) == "__init__.py" and path.startswith(around)
         )
+
+
+def _method(context: Context, klass: str, name: str) -> ast.FunctionDef | None:
+    for item in context.tree.body:
+        if isinstance(item, ast.ClassDef) and item.name == klass:
+            for part in item.body:
+                if isinstance(part, ast.FunctionDef) and part.name == name:
+                    return part
+    return None
+
+
+def _is_given(context: Context, receiver: ast.expr) -> bool:
+    """Whether what a method is called on comes from who calls the function around, and nothing is
+    known of it."""
+    if not isinstance(receiver, ast.Name) or context.values.of(receiver).kind is not Kind.UNKNOWN:
+        return False
+    bindings = context.flow.reaching(receiver)
+    return bool(bindings) and all(item.kind == "parameter" for item in bindings)

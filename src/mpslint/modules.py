@@ -79,6 +79,7 @@ class Modules:
         self._virtual = virtual or {}
         self._found: dict[tuple[object, ...], _Found] = {}  # by what matters of the file that asks
         self._found_from: dict[str, _Found] = {}  # by that file
+        self._lone: dict[tuple[str, str], tuple[str | None, tuple[str, ...]]] = {}  # beside it
         self._files: dict[str, bool] = {}
         self._added: dict[str, tuple[str, ...]] = {}
         self._roots: dict[str, str] = {}
@@ -131,7 +132,10 @@ class Modules:
             known = self._found_from[path] = self._found.setdefault(key, {})
         if module not in known:
             known[module] = self._find(path, module)
-        return known[module]
+        if known[module][0] is not None or module.startswith(".") or (path, module) in self._lone:
+            return self._lone.get((path, module), known[module])
+        self._lone[path, module] = self._beside_program(path, module, known[module][1])
+        return self._lone[path, module]
 
     def _added_by(self, path: str) -> tuple[str, ...]:
         """The folders that a file puts on `sys.path`."""
@@ -159,14 +163,36 @@ class Modules:
             folders = dict.fromkeys((*first, *around, *self._added_by(path), *last))
         looked: list[str] = []
         for folder in folders:
-            base = os.path.join(folder, *parts)
-            # Of a package and a module of the same name Python takes the package.
-            modules = [f"{base}.py"] if parts else []
-            for candidate in (os.path.join(base, "__init__.py"), *modules):
-                looked.append(candidate)
-                if candidate in self._virtual or self._is_file(candidate):
-                    return candidate, tuple(looked)
+            found = self._in_folder(folder, parts, looked)
+            if found is not None:
+                return found, tuple(looked)
         return None, tuple(looked)
+
+    def _beside_program(
+        self, path: str, module: str, looked: tuple[str, ...]
+    ) -> tuple[str | None, tuple[str, ...]]:
+        """The file beside the one at `path`, where a program of their package imports that so."""
+        more = list(looked)
+        found = self._in_folder(os.path.dirname(path), module.split("."), more)
+        if found is None or found == path:
+            return None, tuple(more)
+        beside = self.beside(path)
+        own = os.path.basename(path).removesuffix(".py").encode(errors="replace")
+        for other in beside:
+            if self.is_script_of_package(other) and own in self.imported_by(other):
+                return found, (*more, *beside)
+        return None, (*more, *beside)
+
+    def _in_folder(self, folder: str, parts: list[str], looked: list[str]) -> str | None:
+        """The file of a module that is looked for in one folder."""
+        base = os.path.join(folder, *parts)
+        # Of a package and a module of the same name Python takes the package.
+        modules = [f"{base}.py"] if parts else []
+        for candidate in (os.path.join(base, "__init__.py"), *modules):
+            looked.append(candidate)
+            if candidate in self._virtual or self._is_file(candidate):
+                return candidate
+        return None
 
     def _folders_around(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The folders from which any file beside this one imports, and those in which only

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.converting_methods import OTHERS
 from mpslint.semantics.given_in_steps import Arguments
 from mpslint.semantics.reading_callees import is_on_device
 from mpslint.semantics.steps import TRAINING_WORDS, training, trains_itself
@@ -35,10 +36,16 @@ class Stepping:
         if whole is None:
             return frozenset(), ()
         training_of = self._that_may_train(whole)
-        for other, context, call in self._called.sites(training_of, path, name, TRAINING_WORDS):
+        klass, _, method = name.rpartition(".")
+        sites = (
+            self._called.sites_of_method(training_of, path, klass, method, TRAINING_WORDS)
+            if klass
+            else self._called.sites(training_of, path, name, TRAINING_WORDS)
+        )
+        for other, context, call in sites:
             if is_test_file(context) or not trains_itself(context):
                 continue
-            given = _on_device(context, call)
+            given = _on_device(context, call, first=1 if klass else 0)
             if given and training(context, call) is not None:
                 return given, (other,)
         return frozenset(), whole.files
@@ -55,19 +62,15 @@ class Stepping:
         return all(any(word in text for word in group) for group in TRAINING_WORDS)
 
 
-def _on_device(context: Context, call: ast.Call) -> Arguments:
-    """The places and names of the arguments that lie on a device."""
+def _on_device(context: Context, call: ast.Call, first: int) -> Arguments:
+    """The places, counted from `first`, and names of the arguments that lie on a device."""
     found: set[int | str] = set()
-    for place, item in enumerate(call.args):
+    for place, item in enumerate(call.args, first):
         if isinstance(item, ast.Starred):
             break  # What comes after it has no place that can be told.
         if _lies_there(context, item):
             found.add(place)
-    found |= {
-        item.arg
-        for item in call.keywords
-        if item.arg is not None and _lies_there(context, item.value)
-    }
+    found |= {item.arg or OTHERS for item in call.keywords if _lies_there(context, item.value)}
     return frozenset(found)
 
 

@@ -67,3 +67,37 @@ def test_a_constant_that_lies_there_or_is_set_again_is_told_nothing() -> None:
     assert not is_told("MEAN.to(x.device)", constant=f"MEAN = {NUMBERS}\nMEAN = MEAN.to('mps')")
     again = f"mean = {NUMBERS}\n    def put(self): self.mean = self.mean.to('mps')"
     assert not is_told("self.mean.to(x.device)", attribute=again)
+
+
+_TABLE = """\
+import math
+
+import torch
+from torch import nn
+
+
+def places(times, dim, longest=10000):
+    half = {half}
+    table = torch.exp(-math.log(longest) * {made} / {by}).to(device=times.device)
+    return torch.cos(times[:, None].float() * table[None])
+
+
+class Net(nn.Module):
+    def forward(self, times):
+        return places(times, 32)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "by", "rows"),
+    [
+        ("torch.arange(start=0, end=half)", "half", [9]),
+        ("torch.arange(half)", "half", [9]),
+        ("torch.arange(half)", "dim", []),
+        ("torch.full((3,), half)", "half", []),
+    ],
+)
+def test_what_a_factory_takes_for_a_size_is_a_number(made: str, by: str, rows: list[int]) -> None:
+    program = _TABLE.format(half="dim // 2", made=made, by=by)
+    found = lint(SourceFile("program.py", program.encode()), Settings(select=("MPS310",)))
+    assert [item.row for item in found] == rows

@@ -141,8 +141,8 @@ def train(loader, losses_of):
 @pytest.mark.parametrize(
     ("call", "rows"),
     [
-        ("meters.update(**losses)", [16]),
-        ("meters.update(right=scores.mean())", [16]),
+        ("meters.update(**losses)", []),  # told where it is read
+        ("meters.update(right=scores.mean())", []),
         ("meters.update(size=len(x))", []),
         ("meters.keep(**losses)", []),
         ("meters.count(scores)", [16]),

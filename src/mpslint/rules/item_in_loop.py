@@ -9,9 +9,12 @@ parts of a batch up in one, with the functions of the file that it calls by name
 0:`), a turn that goes through the parts of a batch in strides (`for part in range(0, batch,
 micro):` in `for start in range(0, n, batch):`), a function of the module that a step of training in
 another file of the project gives tensors of a device or the parameters of its model
-(`norm_of(model.parameters())`, which reads `p.grad.norm().item()`), and what a test of the step
-guards whose interval is 1 unless somebody asks for more. What `backward()` is called on is a
-tensor, wherever it comes from, in a file that uses a device itself. Several reads with no device
+(`norm_of(model.parameters())`, which reads `p.grad.norm().item()`), a method of a class that makes
+numbers of tensors (`if isinstance(value, torch.Tensor): value = value.item()`) where such a step
+gives it some, and what a test of the step guards whose interval is 1 unless somebody asks for more.
+What `backward()` is called on is a tensor, wherever it comes from, in a file that uses a device
+itself or has Accelerate or Fabric place what it trains; so are the parts of its sum that are read
+(`loss = error + penalty`), and what one call hands back with it. Several reads with no device
 work between them are reported once, at the first, with the places of the others. So are the reads
 that no method tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice,
 an index into a list, the size or the fill value of a factory, `torch.tensor([t, ...])`, an element
@@ -22,7 +25,9 @@ a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] > 0`, `if 
 for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`), where one copy before it
 would do, also where a caller in the file hands the tensor over; and one that fills a tensor of the
 device with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function
-that it calls. In every forward pass, also outside loops: numbers that a module reads of its own
+that it calls. Nor need a loop over the parameters of a model that reads a number of each gradient
+(`total += p.grad.norm().item() ** 2`) train anything itself: the norms can be stacked and read
+once. In every forward pass, also outside loops: numbers that a module reads of its own
 parameters and buffers (`x / self.scale.item()`). In an evaluation (without gradients, with a model
 or batches of a device, or of what `.eval()` was called on before it): numbers that the loop reads
 at each turn only to add them up or to keep them (`correct += hits.sum().item()`,
@@ -92,6 +97,7 @@ from mpslint.semantics.batch_outputs import is_evaluation
 from mpslint.semantics.context import Context
 from mpslint.semantics.element_reads import ElementRead, element_reads
 from mpslint.semantics.gathering import gathered
+from mpslint.semantics.gradient_reads import GradientRead, gradient_reads
 from mpslint.semantics.implicit_reads import compared
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.loops import Loop
@@ -153,6 +159,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for finding in _in_callees(context, rule, told):
         told.add(finding.row)
         yield finding
+    for found in gradient_reads(context):
+        if found.node.lineno not in told and not only_tests_run(context, found.node):
+            told |= {found.node.lineno, *(other.lineno for other in found.others)}
+            yield _of_gradients(context, rule, found)
     for read in element_reads(context):
         if context.source.position(context.source.span(read.node)[0])[
             0
@@ -168,6 +178,21 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                     *_also_read(context, read),
                 ),
             )
+
+
+def _of_gradients(context: Context, rule: Rule, found: GradientRead) -> Finding:
+    start, end = _token(context, found.node)
+    return context.finding_at(
+        rule,
+        start,
+        end,
+        f"waits for the device for each parameter in the loop at {context.line(found.loop)}:"
+        " stack the numbers of all gradients, and read them once behind it",
+        confidence=Confidence.INFERRED,
+        labels=also_waiting(
+            context, [Step(node, node, found.loop) for node in (found.node, *found.others)]
+        ),
+    )
 
 
 def _also_read(context: Context, read: ElementRead) -> tuple[Label, ...]:

@@ -4,9 +4,9 @@
 Flags tensors on a device that go as they are into `print`, an f-string, `"..." % x`, `str(x)`, a
 logger, a progress bar's `set_postfix`, a writer's `add_scalar` or `wandb.log({...})` at every step
 of a loop that trains, also in a function of the module that such a step in another file gives
-tensors of a device; and at every turn of a loop that calls a model a number of times, such as a
-sampler (`bar.set_description(f"noise {sigmas[i]:.2f}")`), where the text is made even if no bar is
-shown.
+tensors of a device; so are parts of the loss that something out of sight makes of such tensors; and
+at every turn of a loop that calls a model a number of times, such as a sampler
+(`bar.set_description(f"noise {sigmas[i]:.2f}")`), where the text is made even if no bar is shown.
 
 ## Why is this bad?
 The text needs the value, so Python waits for the device, as with `.item()`, only that nobody sees
@@ -42,6 +42,7 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.generating import generating, lies_on_device
+from mpslint.semantics.handed_back import is_summed_loss
 from mpslint.semantics.handed_tensors import is_handed
 from mpslint.semantics.step_runs import first_of_runs
 from mpslint.semantics.steps import (
@@ -158,7 +159,11 @@ def _in_training(context: Context, value: ast.expr) -> Iterator[Step]:
     if isinstance(value, ast.Constant | ast.JoinedStr) or not trains_on_device(context):
         return
     # What is no tensor is seen in the file itself, which costs less than to ask who trains.
-    is_read = is_device_tensor(context, value) or is_handed(context, value)
+    is_read = (
+        is_device_tensor(context, value)
+        or is_handed(context, value)
+        or is_summed_loss(context, value)
+    )
     turns = training_on_device(context, value) if is_read else None
     if turns is None:
         return

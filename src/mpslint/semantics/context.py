@@ -139,7 +139,7 @@ class Context:
 
     @cached_property
     def placement(self) -> Placement:
-        return Placement(self.index, self.flow, self.guards, self.values)
+        return Placement(self.index, self.names, self.flow, self.guards, self.values)
 
     @cached_property
     def work(self) -> DeviceWork:

@@ -199,6 +199,8 @@ def _passes_on(context: Context, parent: ast.AST, child: ast.AST) -> bool:
         return not isinstance(parent.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn)
     if isinstance(parent, ast.BinOp):
         return isinstance(parent.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
+    if isinstance(parent, ast.IfExp):
+        return child is not parent.test
     if isinstance(parent, ast.Dict | ast.DictComp):
         return child in parent.values if isinstance(parent, ast.Dict) else child is parent.value
     if isinstance(parent, ast.ListComp):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from mpslint.semantics.converting_methods import converting_methods
 from mpslint.semantics.index import FunctionNode
 from mpslint.semantics.placement import has_host_copy
 
@@ -22,28 +23,55 @@ _OF_THE_HOST = ("shape", "device", "dtype", "ndim")
 
 def may_be_given(context: Context) -> bool:
     """Whether somebody can be asked, and the file has a function to give something: cheap."""
-    return context.imported is not None and any(
-        isinstance(item, ast.FunctionDef) and (item.args.args or item.args.kwonlyargs)
-        for item in context.tree.body
+    return context.imported is not None and (
+        any(
+            isinstance(item, ast.FunctionDef) and (item.args.args or item.args.kwonlyargs)
+            for item in context.tree.body
+        )
+        or bool(converting_methods(context))
     )
 
 
 def parameters_given(context: Context, function: FunctionNode) -> frozenset[str]:
     """The parameters of a function of the module for which steps of training in other files give
-    tensors of a device; empty: none calls it."""
-    if context.imported is None or not isinstance(context.index.parents[function], ast.Module):
+    tensors of a device, or of a method that makes numbers of such; empty: none calls it."""
+    if context.imported is None or not _may_be_asked_for(context, function):
         return frozenset()
     known: dict[FunctionNode, frozenset[str]]
     known = context.memo.setdefault(_KNOWN, {})  # type: ignore[assignment]
     if function not in known:
-        given = context.imported.given_in_steps(function.name)
-        names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
-        known[function] = frozenset(
-            item if isinstance(item, str) else names[item]
-            for item in given
-            if isinstance(item, str) or item < len(names)
+        known[function] = _by_name(
+            function, context.imported.given_in_steps(name_of(context, function))
         )
     return known[function]
+
+
+def _may_be_asked_for(context: Context, function: FunctionNode) -> bool:
+    if isinstance(context.index.parents[function], ast.Module):
+        return True
+    return function in converting_methods(context)
+
+
+def name_of(context: Context, function: FunctionNode) -> str:
+    """`update`, and `Meter.update` of a method."""
+    klass = context.index.parents[function]
+    return f"{klass.name}.{function.name}" if isinstance(klass, ast.ClassDef) else function.name
+
+
+def _by_name(function: FunctionNode, given: Arguments) -> frozenset[str]:
+    """The parameters that stand for these places and names; what has none goes to `**others`."""
+    arguments = function.args
+    places = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+    named = {*places, *(item.arg for item in arguments.kwonlyargs)}
+    found = set()
+    for item in given:
+        if isinstance(item, int):
+            found.update(places[item : item + 1])
+        elif item in named:
+            found.add(item)
+        elif arguments.kwarg is not None:
+            found.add(arguments.kwarg.arg)
+    return frozenset(found)
 
 
 def is_made_of_given(context: Context, node: ast.expr) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.steps import is_device_tensor
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_gradients import gradients_of
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -20,6 +21,7 @@ _CALLS_FOLLOWED = 6
 """`reduced(criterion(scores, y))`, what a comprehension makes of its items, and their sum: each is
 two steps, from a name to a call and from the call to what it is given."""
 _OF_TABLES = ("items", "values")
+_MOVES = "handed-back.moves-batches"
 
 
 def comes_from_device_work(context: Context, name: ast.Name, depth: int = _CALLS_FOLLOWED) -> bool:
@@ -51,6 +53,17 @@ def comes_from_device_work(context: Context, name: ast.Name, depth: int = _CALLS
     )
 
 
+def is_summed_loss(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is a name for what a call makes of tensors of a device, and has a part in a
+    sum that goes back through the graph: a number of Python's has no gradient to give."""
+    if not isinstance(node, ast.Name) or context.values.of(node).kind is not Kind.UNKNOWN:
+        return False
+    bindings = context.flow.reaching(node)
+    if not bindings or not gradients_of(context).summands.issuperset(bindings):
+        return False
+    return comes_from_device_work(context, node)
+
+
 def _is_reckoned(context: Context, node: ast.expr, depth: int) -> bool:
     """`loss = error + weight * penalty`, where `error` comes from a device: and another name for
     it (`loss = error`)."""
@@ -80,12 +93,26 @@ def works_on_device(context: Context, call: ast.Call, depth: int = _CALLS_FOLLOW
             return True
         if value.kind is Kind.TENSOR and context.placement.on_accelerator(item):
             return True
+        if value.drawn and context.placement.library_places and not _moves_batches(context):
+            return True
         if depth and value.kind is Kind.UNKNOWN:
             if isinstance(item, ast.Call) and (
                 works_on_device(context, item, depth - 1) or _gives_values(context, item, depth)
             ):
                 return True
     return False
+
+
+def _moves_batches(context: Context) -> bool:
+    """Whether this file moves what its loaders draw, which no library has then placed for it."""
+    known = context.memo.get(_MOVES)
+    if known is None:
+        known = context.memo[_MOVES] = any(
+            isinstance(call.func, ast.Attribute) and context.values.of(call.func.value).drawn
+            for name in ("to", "cuda")
+            for call in context.index.calls.get(name, ())
+        )
+    return bool(known)
 
 
 def _gives_values(context: Context, call: ast.Call, depth: int) -> bool:

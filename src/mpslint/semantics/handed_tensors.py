@@ -87,7 +87,11 @@ def _handed(context: Context, function: FunctionNode) -> HandedTensors:
         known[function] = HandedTensors()  # It may call itself.
         own = _by_own_calls(context, function)
         given = parameters_given(context, function)
-        known[function] = HandedTensors(own.tensors | given, own.tables)
+        arguments = function.args
+        gathering = {item.arg for item in (arguments.vararg, arguments.kwarg) if item is not None}
+        known[function] = HandedTensors(
+            own.tensors | (given - gathering), own.tables | (given & gathering)
+        )
     return known[function]
 
 

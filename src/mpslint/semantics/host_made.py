@@ -313,10 +313,21 @@ def _is_by_element(context: Context, call: ast.Call) -> bool:
 def _reckoned(context: Context, sides: list[ast.expr], move: ast.Call) -> ast.Call | None:
     """The factory of arithmetic, where each side is such a tensor or a number."""
     found = [_made(context, side, move) for side in sides]
+    filled = next((made for made in found if made is not None), None)
     for side, made in zip(sides, found, strict=True):
-        if made is None and not _is_number(context, side):
+        if made is None and not _is_number(context, side) and not _is_size_of(side, filled):
             return None
-    return next((made for made in found if made is not None), None)
+    return filled
+
+
+def _is_size_of(side: ast.expr, factory: ast.Call | None) -> bool:
+    """`half` of `torch.arange(half) / half`: what a factory takes for a size is a number."""
+    if factory is None or not isinstance(side, ast.Name):
+        return False
+    if _last(factory) not in ("arange", "linspace", "eye", "zeros", "ones"):
+        return False
+    given = (*factory.args, *(item.value for item in factory.keywords))
+    return any(isinstance(item, ast.Name) and item.id == side.id for item in given)
 
 
 def _is_number(context: Context, node: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from mpslint.semantics.facts_known import Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import FUNCTIONS, FunctionNode, Index
-from mpslint.semantics.names import Binding
+from mpslint.semantics.names import Binding, Names
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Values
@@ -26,16 +26,23 @@ _OF_TENSORS = frozenset({"dtype", "shape", "size", "ndim", "dim", "new_zeros", "
 
 _TOLD_ONLY = frozenset({"device", "str", "print", "isinstance", "len", "format", "int", "type"})
 """What is told a device, and places nothing there."""
+_PLACING = {"accelerate": "Accelerator", "lightning": "Fabric", "lightning_fabric": "Fabric"}
+"""Fact: classes of libraries whose `prepare` and `setup` bring models and batches to the device
+that they choose, MPS too (`accelerate/state.py`, `lightning/fabric/accelerators/registry.py`)."""
 
 
 class Placement:
-    def __init__(self, index: Index, flow: Flow, guards: Guards, values: Values) -> None:
+    def __init__(
+        self, index: Index, names: Names, flow: Flow, guards: Guards, values: Values
+    ) -> None:
         self._index = index
+        self._names = names
         self._flow = flow
         self._guards = guards
         self._values = values
         self._uses: list[ast.Call] | None = None
         self._others_use: bool | None = None
+        self._library_places: bool | None = None
         self._calls_with_device: list[ast.Call] | None = None
         self._asked_as_tensors: set[tuple[str, FunctionNode | None]] | None = None
         """Names of which a function asks what only tensors have."""
@@ -65,6 +72,18 @@ class Placement:
         if self._others_use is None:
             self._others_use = self.file_uses_devices or self._leaves_it_to_others()
         return self._others_use
+
+    @property
+    def library_places(self) -> bool:
+        """Whether this file makes an object of a library that places what is trained."""
+        if self._library_places is None:
+            self._library_places = any(
+                _PLACING.get((self._names.resolve(call.func) or "").partition(".")[0]) == name
+                and not any(item.arg == "cpu" for item in call.keywords)
+                for name in set(_PLACING.values())
+                for call in self._index.calls.get(name, ())
+            )
+        return self._library_places
 
     def used_between(self, first: int, last: int) -> bool:
         """Whether lines `first` to `last` (counted from 1, both included) do so."""
@@ -109,6 +128,8 @@ class Placement:
     def _leaves_it_to_others(self) -> bool:
         if any(map(_refuses_a_gpu, self._index.of(ast.keyword))):
             return bool(self._handed_on())
+        if self.library_places:
+            return True
         for call in self._index.calls.get("cpu", ()):
             if isinstance(call.func, ast.Attribute) and not call.args:
                 if not self._values.of(call.func.value).on_cpu:

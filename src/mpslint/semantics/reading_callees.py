@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.converting_methods import converting_methods
 from mpslint.semantics.gathering import gathered
 from mpslint.semantics.given_in_steps import origins
 from mpslint.semantics.handed_back import comes_from_device_work, is_table
@@ -42,6 +43,8 @@ class Reading(NamedTuple):
     """Those that it only counts as numbers (`self.sum += float(value)`), which may be ones."""
     path: str
     """The file that it stands in."""
+    klass: str
+    """The class that makes numbers of tensors by it (`converting_methods`); empty: none does."""
     of_torch: bool
     """Whether that file speaks of torch: in others nobody looks for findings."""
 
@@ -86,7 +89,8 @@ def _is_told_there(context: Context, found: Reading) -> bool:
     itself."""
     if context.elsewhere is None or not found.of_torch:
         return False
-    return bool(context.elsewhere.given_in_steps(found.path, found.function.name))
+    name = f"{found.klass}.{found.function.name}" if found.klass else found.function.name
+    return bool(context.elsewhere.given_in_steps(found.path, name))
 
 
 def reads_what_it_is_given(context: Context, call: ast.Call) -> Reading | None:
@@ -95,7 +99,7 @@ def reads_what_it_is_given(context: Context, call: ast.Call) -> Reading | None:
     if not isinstance(call.func, ast.Name | ast.Attribute):
         return None
     given = [*call.args, *(item.value for item in call.keywords)]
-    names = list(_qualified(context, call.func)) or list(_methods(context, call.func))
+    names = list(_qualified(context, call.func)) or list(methods(context, call.func))
     if not names or not any(is_on_device(context, item) for item in given):
         return None
     known: dict[str, Reading | None]
@@ -131,7 +135,7 @@ def _for(call: ast.Call, found: Reading, read: frozenset[str]) -> Iterator[ast.e
             yield keyword.value
 
 
-def _methods(context: Context, function: ast.Name | ast.Attribute) -> Iterator[str]:
+def methods(context: Context, function: ast.Name | ast.Attribute) -> Iterator[str]:
     """`package.Meters.update` of `meters.update`, where `meters = package.Meters(...)`."""
     if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
         return
@@ -195,7 +199,8 @@ def _summary(context: Context, name: str) -> Reading | None:
     if not read and not bare:
         return None
     source = found.context.source
-    return Reading(function, read, bare, source.path, b"torch" in source.data)
+    klass = holder.rpartition(".")[2] if function in converting_methods(found.context) else ""
+    return Reading(function, read, bare, source.path, klass, b"torch" in source.data)
 
 
 def _parameters_counted(context: Context, function: FunctionNode) -> Iterator[str]:

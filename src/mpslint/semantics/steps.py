@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.bases import inherits
-from mpslint.semantics.given_in_steps import is_made_of_given, may_be_given, parameters_given
+from mpslint.semantics.given_in_steps import (
+    is_made_of_given,
+    may_be_given,
+    name_of,
+    parameters_given,
+)
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.loss_functions import is_loss_function
@@ -75,7 +80,7 @@ each group, as `Loops` looks for them."""
 def trains_on_device(context: Context) -> bool:
     """Whether this file can train on a device at all, or be called by one that does: cheap, to be
     asked first."""
-    return trains_itself(context) or may_be_given(context)
+    return trains_itself(context) or may_be_given(context) or _has_step_of_optimizer(context)
 
 
 def trains_itself(context: Context) -> bool:
@@ -147,13 +152,15 @@ def training(context: Context, node: ast.AST, calls: int = _CALLS_FOLLOWED) -> T
 def training_on_device(
     context: Context, node: ast.AST, calls: int = _CALLS_FOLLOWED
 ) -> Turns | None:
-    """As `training`; where a file trains on no device itself, only its functions for losses, and
-    those that steps of other files give tensors of a device, are steps on one."""
+    """As `training`; where a file trains on no device itself, only its functions for losses, those
+    that steps of other files give tensors of a device, and steps of optimizers are steps on one."""
     turns = training(context, node, calls)
     if turns is None or trains_itself(context):
         return turns
     if isinstance(turns, FUNCTIONS) and (
-        parameters_given(context, turns) or is_loss_function(context, turns)
+        parameters_given(context, turns)
+        or is_loss_function(context, turns)
+        or is_step_of_optimizer(context, turns)
     ):
         return turns
     return None
@@ -171,7 +178,7 @@ def at_each(context: Context, turns: Turns) -> str:
     """`at each step of the loop at line 40`, for messages."""
     if isinstance(turns, FUNCTIONS):
         if parameters_given(context, turns):
-            return f"at each step of training that calls `{turns.name}`"
+            return f"at each step of training that calls `{name_of(context, turns)}`"
         return f"at each call of `{turns.name}`, a step of training"
     return f"at each step of the loop at {context.line(turns)}"
 
@@ -248,6 +255,14 @@ def is_step_of_optimizer(context: Context, function: FunctionNode) -> bool:
         if isinstance(klass, ast.ClassDef):
             known[function] = inherits(context, klass, _is_optimizer)
     return known[function]
+
+
+def _has_step_of_optimizer(context: Context) -> bool:
+    return any(
+        isinstance(item, FUNCTIONS) and is_step_of_optimizer(context, item)
+        for klass in context.index.of(ast.ClassDef)
+        for item in klass.body
+    )
 
 
 def _is_optimizer(base: str) -> bool | None:

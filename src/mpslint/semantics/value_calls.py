@@ -6,6 +6,7 @@ import ast
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from mpslint.facts.machines import REARRANGING
 from mpslint.facts.priors import matches
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Names
@@ -78,6 +79,9 @@ class CallValues:
                 if root in ("scipy", "sklearn", "cv2")
                 else (NUMBER if root in ("math", "random", "time") else OTHER)
             )
+        if name in REARRANGING and node.args:
+            given = self._values.of(node.args[0]).as_tensor
+            return given if given.kind in (Kind.TENSOR, Kind.NDARRAY) else None
         if root != "torch":
             return None
         if name == "torch.device":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.names import Binding
 from mpslint.semantics.value import Kind
-from mpslint.semantics.value_gradients import Gradients
+from mpslint.semantics.value_gradients import gradients_of
 from mpslint.semantics.value_syntax import keyword
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ _LOSSES = frozenset(
     {"cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
     | {"kl_div", "huber_loss"}
 )
-_GRADIENTS = "what goes back"
 _GOING_BACK = "what gives a loss that goes back"
 _MAX_DEPTH = 12
 """Of expressions within expressions, and of names whose values are other names."""
@@ -181,7 +180,7 @@ def _going_back(context: Context) -> frozenset[str]:
     """What is called, with a prediction and a target, for a loss that goes back."""
     known = context.memo.get(_GOING_BACK)
     if not isinstance(known, frozenset):
-        gradients = _gradients(context)
+        gradients = gradients_of(context)
         known = context.memo[_GOING_BACK] = frozenset(
             ast.unparse(binding.value.func)
             for _, binding in context.names.every_binding()
@@ -189,14 +188,6 @@ def _going_back(context: Context) -> frozenset[str]:
             and _is_a_criterions(binding.value.func, binding.value)
             and gradients.goes_back(binding)
         )
-    return known
-
-
-def _gradients(context: Context) -> Gradients:
-    known = context.memo.get(_GRADIENTS)
-    if not isinstance(known, Gradients):
-        known = Gradients(context.index, context.names, context.flow)
-        context.memo[_GRADIENTS] = known
     return known
 
 

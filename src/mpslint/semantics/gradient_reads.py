@@ -1,0 +1,101 @@
+"""Loops over parameters that read a number of each gradient.
+
+`for p in model.parameters(): total += p.grad.norm().item() ** 2` waits once for each parameter,
+where the norms could be stacked and read once. There are gradients only while something trains, so
+that what reads them runs again and again, whatever the file says of steps and devices.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mpslint.records import NamedTuple
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.number_reads import read_tensor
+from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.worlds.machines import MACS
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_PARAMETERS = ("parameters", "named_parameters")
+_READS = ("item", "float")
+_NAMES_FOLLOWED = 2
+"""`grads = p.grad.detach()`, `norm = grads.norm()`, and the read."""
+
+
+class GradientRead(NamedTuple):
+    node: ast.expr
+    """The first of the loop."""
+    loop: ast.For
+    others: tuple[ast.expr, ...]
+
+
+def gradient_reads(context: Context) -> Iterator[GradientRead]:
+    """The first of each loop, in source order."""
+    found: dict[ast.For, list[ast.expr]] = {}
+    if not any(name in context.index.calls for name in _PARAMETERS):
+        return
+    reads = [call for name in _READS for call in context.index.calls.get(name, ())]
+    for call in sorted(reads, key=lambda item: (item.lineno, item.col_offset)):
+        tensor = read_tensor(call)
+        loop = _over_parameters(context, call)
+        if tensor is None or loop is None or not context.loops.every_step(call, loop):
+            continue
+        if _is_tested(context, call) or not context.worlds.reach(call) & MACS:
+            continue
+        if context.values.of(tensor).on_cpu or not _is_of_gradient(context, tensor, loop):
+            continue
+        found.setdefault(loop, []).append(call)
+    for loop, (first, *others) in found.items():
+        yield GradientRead(first, loop, tuple(others))
+
+
+def _over_parameters(context: Context, node: ast.AST) -> ast.For | None:
+    """The innermost loop around `node` in its function, if it walks through the parameters of a
+    module that does not lie on the CPU."""
+    loop = context.loops.innermost(node)
+    if not isinstance(loop, ast.For) or context.index.function(loop) is None:
+        return None
+    walked = [loop.iter]
+    if isinstance(loop.iter, ast.Name):
+        walked = [item.value for item in context.flow.reaching(loop.iter) if item.value is not None]
+    for item in (item for one in walked for item in ast.walk(one)):
+        if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
+            if item.func.attr in _PARAMETERS and not item.args:
+                return None if context.values.of(item.func.value).on_cpu else loop
+    return None
+
+
+def _is_of_gradient(
+    context: Context, tensor: ast.expr, loop: ast.For, names: int = _NAMES_FOLLOWED
+) -> bool:
+    """Whether a tensor is made of `p.grad`, where the loop walks through `p`."""
+    if has_host_copy(tensor):
+        return False
+    targets = {item.id for item in ast.walk(loop.target) if isinstance(item, ast.Name)}
+    for item in ast.walk(tensor):
+        if isinstance(item, ast.Attribute) and item.attr == "grad":
+            if isinstance(item.value, ast.Name) and item.value.id in targets:
+                return True
+        elif names and isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load):
+            for binding in context.flow.reaching(item):
+                if binding.kind == "assign" and binding.value is not None:
+                    if context.index.within(binding.node, loop) and _is_of_gradient(
+                        context, binding.value, loop, names - 1
+                    ):
+                        return True
+    return False
+
+
+def _is_tested(context: Context, read: ast.expr) -> bool:
+    """Whether the number is asked for in a test at once: what is done with the parameter hangs on
+    it."""
+    for parent in context.index.ancestors(read):
+        if isinstance(parent, ast.If | ast.IfExp | ast.While | ast.Assert):
+            return context.index.within(read, parent.test)
+        if isinstance(parent, (ast.stmt, *FUNCTIONS)):
+            return False
+    return False

@@ -54,6 +54,8 @@ def known_harms(context: Context) -> dict[ast.expr, list[Harm]]:
             continue
         if _is_asked_about(context, at) or needs_several_gpus(context, at):
             continue
+        if _in_its_loop(context, at):
+            continue
         for test in event.tests:
             if is_count(context, test) or test in context.worlds.run.kept_answers:
                 found.setdefault(test, []).append(Harm(_TEXTS[event.name], at))

@@ -425,3 +425,35 @@ def test_what_is_read_is_what_is_saved_under_a_name_that_is_made_alike() -> None
 def told(text: str) -> list[int]:
     found = lint(SourceFile("program.py", text.encode()), Settings(select=("MPS413",)))
     return [finding.row for finding in found]
+
+
+STATES = """
+import torch
+
+def keep(tasks, path):
+    states = {{}}
+    for name, task in tasks.items():
+        task.model.to(task.device)
+        states[name] = {{}}
+        states[name]["batches"] = task.batches
+        states[name]["{key}"] = {value}
+    torch.save(states, path + "_states.pth")
+
+def resume(tasks, optimizer, path):
+    states = torch.load(path + "_states.pth")
+    for name, state in states.items():
+        tasks[name].batches = state["batches"]
+    optimizer.load_state_dict(states["all"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "is_told"),
+    [("optimizer", "task.optimizer.state_dict()", True), ("best", "task.best", False)],
+)
+def test_tables_in_a_table_that_hold_states_are_no_numbers(
+    key: str, value: str, is_told: bool
+) -> None:
+    text = STATES.format(key=key, value=value)
+    found = lint(SourceFile("program.py", text.encode()), Settings())
+    assert [item.code for item in found if item.code == "MPS413"] == ["MPS413"] * is_told

@@ -46,3 +46,9 @@ def test_a_count_that_is_replaced_asked_or_tried_divides_nothing(body: str) -> N
 )
 def test_a_count_that_may_be_0_where_it_divides_is_told(body: str) -> None:
     assert told(body)
+
+
+def test_a_loop_for_each_process_of_a_gpu_has_no_turn_that_divides() -> None:
+    body = COUNT + "total = n * 4\nfor i in range(total):\n    print(i % n)"
+    assert not told(body)
+    assert told(body.replace("range(total)", "range(8)"))

@@ -94,8 +94,18 @@ MAC_SYSTEMS = frozenset({"darwin", "macos", "mac", "posix", "arm64", "arm"})
 
 DRIVER_TOOLS = frozenset({"nvidia-smi", "nvcc"})
 """Programs of NVIDIA's driver and its toolkit; there is neither for today's Macs."""
+STARTING = frozenset(
+    f"subprocess.{name}" for name in ("Popen", "run", "call", "check_call", "check_output")
+)
+"""What starts another program. Source: CPython, subprocess.py: of one that is not there it raises
+`FileNotFoundError`; a shell gets 127 from it."""
+CHECKING = frozenset({"subprocess.check_call", "subprocess.check_output"})
+"""Which of them take what a shell gets for an error."""
+DRIVER_LISTS = frozenset({"GPUtil.getAvailable", "GPUtil.getGPUs"})
+"""What lists the GPUs of which NVIDIA's program knows. Source: GPUtil 1.4, GPUtil.py: where the
+program is not there, these are none."""
 ON_THE_PATH: Answer = (ANY, ANY, ABSENT, ABSENT, ABSENT, ABSENT)
-"""`shutil.which` of one of them."""
+"""`shutil.which` of one of them, and such a list."""
 
 EFFECTS: dict[str, str] = {
     "torch.cuda.synchronize": "wait",

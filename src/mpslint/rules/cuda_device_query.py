@@ -4,13 +4,16 @@
 Flags `torch.cuda.get_device_name`, `get_device_properties`, `get_device_capability`,
 `current_device`, `set_device`, `with torch.cuda.device(i)`, `utilization`, `get_rng_state`,
 `initial_seed`, `ipc_collect` and their like, where nothing makes sure that CUDA is there; and
-`torch.cuda.device_count()` as a divisor, as a factor of a batch size, or as the number of processes
-to spawn.
+`torch.cuda.device_count()` as a divisor, as a factor of a batch size or of an optimizer's rate, or
+as the number of processes to spawn: there, or where a name, an option or a parameter of another
+function of the file holds it, or what it was multiplied with. Also what asks NVIDIA's driver past
+torch: `subprocess.run(["nvidia-smi"])` and its like, an item of `GPUtil.getAvailable()`.
 
 ## Why is this bad?
 They raise `AssertionError: Torch not compiled with CUDA enabled` (`set_device`: AttributeError).
 `device_count()` answers 0: a division by it raises `ZeroDivisionError`, nothing is spawned, and a
-`DataLoader` refuses a batch size that is multiplied by it.
+`DataLoader` refuses a batch size that is multiplied by it. Without the driver's program
+`subprocess` raises `FileNotFoundError`, and GPUtil lists no GPU.
 Behind a needless `assert torch.cuda.is_available()` (cuda-required), `set_device` and the count are
 what is in a Mac's way next; the finding there points at each `set_device`.
 
@@ -27,7 +30,8 @@ if torch.cuda.is_available():
 ## What is not flagged
 Guarded calls, calls below a `try`, a count of 0 that is replaced (`device_count() or 1`), asked
 about (`256 // n if n else 256`) or whose error is caught, any other use of
-`torch.cuda.device_count()`,
+`torch.cuda.device_count()`, what comes to 0 for want of GPUs only in processes that are started for
+each of them,
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
 (`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. The GPU
 of a number behind `if gpu is not None:`, where none is the default. Code that is written for CUDA
@@ -39,13 +43,15 @@ constructor refuses to run without CUDA. Arms for a member of an enumeration (`K
 GPU than the first (`if index > 0: torch.cuda.set_device(index)`).
 
 ## Confidence
-Where the number of a process is shared out (`rank % torch.cuda.device_count()`) the finding is
-inferred: it speaks of processes of which there is one for each GPU, to somebody who has asked for
-them. These findings are told when they are asked for: `extend-select = ["MPS206"]` (or
+Where the number of a process is shared out (`rank % torch.cuda.device_count()`) by the function
+that counts, or something by another function and under a test, the finding is inferred: it speaks
+of processes of which there is one for each GPU, to somebody who has asked for them. These findings
+are told when they are asked for: `extend-select = ["MPS206"]` (or
 `--extend-select MPS206`) turns them on. So are two kinds of which readers of repositories that
 nobody here had seen called most findings wrong, since no Mac comes there:
 `torch.cuda.current_device()` in a function of a module that others import (1 of 10 was right; in
-programs 2 of 2), and a `device_count()` by which processes are spawned (0 of 2). Who is not told of
+programs 2 of 2), and a `device_count()` by which processes are spawned (0 of 2). The driver's
+program is told by request where a function does nothing else for torch. Who is not told of
 them gets the same fixes: what raises there is in the way of a port, told or not.
 
 ## Fix safety
@@ -80,7 +86,18 @@ from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.patterns.loading import location_of_number, portable_map_location
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.no_gpus import NOBODY_SPAWNED, Harm, harm_of_none, is_of_processes
+from mpslint.semantics.driver_tools import asked_of_driver
+from mpslint.semantics.no_gpus import (
+    COUNT,
+    DIVISION,
+    NOBODY_SPAWNED,
+    Harm,
+    harm_of_none,
+    is_done_by_all,
+    is_of_processes,
+    known_harms,
+    products_of,
+)
 from mpslint.semantics.numbered_gpus import is_of_given_number
 from mpslint.semantics.runtime_calls import is_for_gpu_member
 from mpslint.semantics.unused import is_program
@@ -114,7 +131,8 @@ _NAMES = [
     "profiler.stop",
 ]
 _STAYING = "CUDA devices that no fix selects anew"
-_COUNT = "torch.cuda.device_count"
+_MOST_PLACES = 8
+"""So many places where a count does harm are named beside it."""
 _HOLDERS = frozenset({"self", "cls", "args", "cfg", "config", "opt", "hparams", "torch"})
 _UNANSWERED = ("current_device", "get_device_properties", "get_device_capability", "mem_get_info")
 _RECORDING = ("profiler.start", "profiler.stop")
@@ -126,7 +144,7 @@ _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "star
     "MPS206",
     "cuda-device-query",
     severity=Severity.BREAKS,
-    triggers=(b"cuda",),
+    triggers=(b"cuda", b"nvidia-smi", b"GPUtil"),
     fix=Applicability.SAFE,
     least=Confidence.CERTAIN,
     partly=True,
@@ -155,30 +173,61 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             fix=fix,
         )
     yield from _counted(context, rule)
+    for asked in asked_of_driver(context):
+        yield context.finding(rule, asked.node, asked.text, by_request=asked.by_request)
 
 
 def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
     """Counts of CUDA's devices whose being 0 does harm."""
-    for event in context.worlds.raising([_COUNT]):
-        harm = harm_of_none(context, event.call)
-        if harm is None:
+    known = known_harms(context)
+    for event in context.worlds.raising([COUNT]):
+        harms = known.pop(event.call, None) or _foreseen(context, event)
+        if not harms:
             continue
-        if event.on_mac and not context.worlds.comes_to(harm.at) & MAC:
-            continue  # `256 // n if n else 256`
-        if harm.text == NOBODY_SPAWNED and not event.on_mac:
-            continue  # Who refuses as well as starts a process for each GPU is about GPUs.
         yield context.finding(
             rule,
             event.call.func,
-            f"{_COUNT}() is 0 where there is no CUDA: {harm.text}",
-            confidence=Confidence.INFERRED
-            if is_of_processes(harm, context.index.parents)
-            else Confidence.CERTAIN,
-            labels=(*_elsewhere(context, event.call, harm), *context.refused(event)),
-            by_request=harm.text == NOBODY_SPAWNED,
+            f"{COUNT}() is 0 where there is no CUDA: {harms[0].text}",
+            confidence=_confidence(context, event.call, harms),
+            labels=(*_elsewhere(context, event.call, harms), *context.refused(event)),
+            by_request=harms[0].text == NOBODY_SPAWNED,
             applicability=partial(count_level, context, event.call),
             fix=partial(count_at_least_one, context, event.call),
         )
+    for answer, harms in known.items():
+        if not isinstance(answer, ast.Call):
+            yield context.finding(
+                rule,
+                answer,
+                f"the number of CUDA's devices is 0 where there is no CUDA: {harms[0].text}",
+                confidence=_confidence(context, answer, harms),
+                labels=_elsewhere(context, answer, harms),
+            )
+
+
+def _foreseen(context: Context, event: Event) -> list[Harm]:
+    """The harm that stands in the text, where no run of the file is known to come to it."""
+    harm = harm_of_none(context, event.call)
+    if harm is None:
+        return []
+    if event.on_mac and not context.worlds.comes_to(harm.at) & MAC:
+        return []  # `256 // n if n else 256`
+    if harm.text == NOBODY_SPAWNED and not event.on_mac:
+        return []  # Who refuses as well as starts a process for each GPU is about GPUs.
+    return [harm]
+
+
+def _confidence(context: Context, count: ast.expr, harms: list[Harm]) -> Confidence:
+    """Certain, but for what only shares something out among processes: their numbers, in the
+    function that counts, or what it has handed on, where that is done under a test."""
+    own = context.index.function(count)
+
+    def is_of_several(harm: Harm) -> bool:
+        if context.index.function(harm.at) is own:
+            return is_of_processes(harm, context.index.parents)
+        return harm.text == DIVISION and not is_done_by_all(context, harm.at)
+
+    return Confidence.INFERRED if all(map(is_of_several, harms)) else Confidence.CERTAIN
 
 
 def _is_for_others(context: Context, call: ast.Call) -> bool:
@@ -188,11 +237,18 @@ def _is_for_others(context: Context, call: ast.Call) -> bool:
     return in_function and not is_program(context) and not is_notebook(context.source.path)
 
 
-def _elsewhere(context: Context, count: ast.Call, harm: Harm) -> tuple[Label, ...]:
+def _elsewhere(context: Context, count: ast.expr, harms: list[Harm]) -> tuple[Label, ...]:
     """Where the 0 does harm, if that is on another line: each of these is in a Mac's way."""
-    row = context.source.position(context.source.span(count)[0])[0]
-    label = context.label(harm.at, "here it is 0 as well")
-    return () if label.row == row else (label,)
+    places = [harm.at for harm in harms]
+    if any(harm.text != DIVISION for harm in harms):
+        places += products_of(context, count)
+    labels = {
+        label.row: label
+        for place in places
+        if (label := context.label(place, "here it is 0 as well"))
+    }
+    labels.pop(context.source.position(context.source.span(count)[0])[0], None)
+    return tuple(labels[row] for row in sorted(labels)[:_MOST_PLACES])
 
 
 def _entered(context: Context, call: ast.Call) -> bool:

@@ -2,7 +2,8 @@
 
 ## What it does
 Flags `assert torch.cuda.is_available()`, and `if not torch.cuda.is_available():` that raises or
-exits.
+exits; also below a switch that asks for CUDA and is on by itself
+(`settings.get("use_cuda", True)`, `default=True`).
 
 ## Why is this bad?
 Most of what asks for a GPU this way runs on MPS as well, once its devices are selected, and on the
@@ -23,10 +24,10 @@ import, or about several GPUs by their names, the process group that they start 
 them (`if world_size > 1:`); classes that are about a GPU by their names or make CUDA's streams,
 graphs or events, and functions of such names that are handed something: who uses them has chosen
 them; checks of what the user or a caller has asked for
-(`if device == "cuda" and not torch.cuda.is_available()`, `if args.cuda: assert ...`, `if args.trace
-and not torch.cuda.is_available()` where `--trace` has to be given); checks that
-know MPS or another accelerator; refusals that name NVIDIA, or stand in front of a process group on
-NCCL.
+(`if device == "cuda" and not torch.cuda.is_available()`, `if args.cuda: assert ...` where nothing
+says that it is on by itself, `if args.trace and not torch.cuda.is_available()` where `--trace` has
+to be given); checks that know MPS or another accelerator; refusals that name NVIDIA, or stand in
+front of a process group on NCCL.
 
 ## Fix safety
 Unsafe: the test also lets MPS in. Whether the code below runs there is for its author to say. The
@@ -50,11 +51,15 @@ from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import given_to_gpus
 from mpslint.semantics.several_gpus import needs_several_gpus
-from mpslint.semantics.switch_defaults import is_asked_for
-from mpslint.semantics.worlds.refused import needless_refusals
+from mpslint.semantics.switch_defaults import is_asked_for, is_asked_for_by_default
+from mpslint.semantics.worlds.refused import needless_refusals, refusals_of_those_who_ask
 
 _OWN = tuple(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "Event", "graph"))
 """What only CUDA has in this form: who is made of it has no other device in mind."""
+_REFUSES = "refuses to run without CUDA: a Mac's GPU is never asked for"
+_BY_DEFAULT = (
+    "refuses to run without CUDA unless it is told otherwise: a Mac's GPU is never asked for"
+)
 
 
 @rule(
@@ -66,7 +71,15 @@ _OWN = tuple(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "Event", "
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for test in needless_refusals(context.worlds):
+    asking = {
+        test: _BY_DEFAULT
+        for test in refusals_of_those_who_ask(context.worlds)
+        if is_asked_for_by_default(context, test)
+    }
+    for test, message in {
+        **dict.fromkeys(needless_refusals(context.worlds), _REFUSES),
+        **asking,
+    }.items():
         if given_to_gpus(context, test) or needs_several_gpus(context, test):
             continue
         if is_asked_for(context, test) or _stands_among_streams(context, test):
@@ -75,7 +88,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             test,
-            "refuses to run without CUDA: a Mac's GPU is never asked for",
+            message,
             labels=_end(context, test),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(open_refusal, context, test) if fixable else None,

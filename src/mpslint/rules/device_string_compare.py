@@ -1,7 +1,8 @@
 """The device of a tensor never equals a string: `x.device == "cuda"` is always False.
 
 ## What it does
-Flags `==`, `!=` and `in` between the `.device` of a tensor and the name of a device.
+Flags `==`, `!=` and `in` between the `.device` of a tensor, or a device that is made by
+`torch.device(...)`, and the name of a device.
 
 ## Why is this bad?
 A `torch.device` equals no str, so the test has one answer wherever the tensor is, and
@@ -20,7 +21,9 @@ if x.device.type == "cuda":
 
 ## What is not flagged
 `x.device.type == "cuda"`, `str(x.device) == "cuda:0"`, a `.device` that is a setting and may
-be a str (`args.device`, `config.device`, `self.device`).
+be a str (`args.device`, `config.device`, `self.device`), but where all that is stored there is made
+by `torch.device`, or is a parameter whose default is. Such a device and `"cuda"` alone: no Mac has
+one, and the answer is what is meant.
 
 ## Fix safety
 Safe where only MPS is asked for. Unsafe otherwise: on CUDA the test gets another answer.
@@ -39,7 +42,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import is_device_of_tensor
+from mpslint.semantics.destinations import is_device_of_tensor, is_made_device
 
 _BACKENDS = ("cpu", "cuda", "mps", "xpu", "npu", "meta")
 
@@ -70,9 +73,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         else:
             continue
         if words and is_device_of_tensor(context, left):
-            yield _finding(context, rule, compare, left, words)
+            yield _finding(context, rule, compare, left, words, "a tensor's device")
+        elif words and not set(words) <= _CUDA and is_made_device(context, left):
+            yield _finding(context, rule, compare, left, words, "a torch.device")
 
 
+_CUDA = frozenset({"cuda", "cuda:0"})
+"""What no Mac has, so that a test for it is answered as it is meant there."""
 _LITERALS = (ast.Tuple, ast.List, ast.Set)
 
 
@@ -89,7 +96,12 @@ def _words(items: list[ast.expr]) -> list[str] | None:
 
 
 def _finding(
-    context: Context, rule: Rule, compare: ast.Compare, left: ast.expr, words: list[str]
+    context: Context,
+    rule: Rule,
+    compare: ast.Compare,
+    left: ast.expr,
+    words: list[str],
+    what: str,
 ) -> Finding:
     reversed_in = isinstance(compare.ops[0], ast.In | ast.NotIn) and compare.left is not left
     answer = "False" if isinstance(compare.ops[0], ast.Eq | ast.In) else "True"
@@ -97,7 +109,7 @@ def _finding(
     message = (
         "a torch.device has no members: this raises TypeError"
         if reversed_in
-        else f"a tensor's device never equals a str, so this comparison is always {answer}"
+        else f"{what} never equals a str, so this comparison is always {answer}"
     )
     return context.finding(
         rule,

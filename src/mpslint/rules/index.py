@@ -36,7 +36,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS203', 'cuda-memory-stats', 'cuda_memory_stats', 3, 3, True, False, (b'cuda',), (), (), False, '`torch.cuda` memory counters read 0 on a Mac, or raise.', 1, (), True),
     ('MPS204', 'cuda-seed', 'cuda_seed', 2, 2, True, False, (b'seed',), ((b'cuda',),), (), False, '`torch.cuda.manual_seed` does not seed MPS.', 1, (), False),
     ('MPS205', 'cuda-event-stream', 'cuda_event_stream', 3, 2, True, False, (b'cuda',), (), (), False, 'CUDA events and streams cannot be made where there is no CUDA.', 1, (), True),
-    ('MPS206', 'cuda-device-query', 'cuda_device_query', 3, 3, True, False, (b'cuda',), (), (), False, 'Questions to the CUDA driver raise where there is no CUDA.', 2, (), True),
+    ('MPS206', 'cuda-device-query', 'cuda_device_query', 3, 3, True, False, (b'cuda', b'nvidia-smi', b'GPUtil'), (), (), False, 'Questions to the CUDA driver raise where there is no CUDA.', 2, (), True),
     ('MPS207', 'cuda-amp', 'cuda_amp', 2, 3, True, False, (b'amp',), ((b'cuda',),), (), False, '`torch.cuda.amp` switches itself off where there is no CUDA.', 2, (), False),
     ('MPS208', 'hardcoded-autocast-device', 'hardcoded_autocast_device', 2, 3, True, False, (b'cuda', b'GradScaler'), (), (), False, '`autocast` or `GradScaler` is pinned to CUDA.', 1, (), False),
     ('MPS209', 'cuda-nvtx', 'cuda_nvtx', 3, 3, True, False, (b'nvtx',), (), (), False, 'NVTX marks raise where torch was built without CUDA.', 2, (), False),

@@ -307,16 +307,17 @@ def _owners_of(context: Context, kept: ast.expr) -> set[str]:
 
 
 def _put_into(context: Context, table: ast.Name) -> Iterator[ast.expr]:
-    """What the function around puts under keys of a table: `table[key] = net.state_dict()`."""
+    """What the function around puts under keys of a table, or of a table in it:
+    `table[key] = net.state_dict()`."""
     for use in context.index.names.get(table.id, ()):
-        item = context.index.parents[use]
-        if not isinstance(item, ast.Subscript) or item.value is not use:
+        item: ast.AST = use
+        parent = context.index.parents[item]
+        while isinstance(parent, ast.Subscript) and parent.value is item:
+            item, parent = parent, context.index.parents[parent]
+        if item is use or context.index.function(use) is not context.index.function(table):
             continue
-        if context.index.function(use) is not context.index.function(table):
-            continue
-        statement = context.index.parents[item]
-        if isinstance(statement, ast.Assign) and item in statement.targets:
-            yield statement.value
+        if isinstance(parent, ast.Assign) and item in parent.targets:
+            yield parent.value
 
 
 def all_saved_from_cpu(context: Context, file_name: str) -> bool | None:
@@ -359,7 +360,9 @@ def all_made_of_numbers(context: Context, file_name: str) -> bool | None:
     """Whether all that a file saves under this name is made of numbers and settings; None where it
     saves nothing there."""
     found = [
-        (kept := _argument(saved, 0, "obj")) is not None and is_made_of_numbers(context, kept)
+        (kept := _argument(saved, 0, "obj")) is not None
+        and is_made_of_numbers(context, kept)
+        and not _owners_of(context, kept)
         for saved in context.calls_of("torch.save")
         if (target := _argument(saved, 1, "f")) is not None
         and file_name in _file_names(context, target)
@@ -426,7 +429,8 @@ def _copies_first(context: Context, saved: ast.Call) -> bool:
     `state[key] = value.cpu()` before `torch.save(state, ...)`."""
     kept = _argument(saved, 0, "obj")
     return kept is not None and (
-        _copied_first(context, saved, kept) or is_made_of_numbers(context, kept)
+        _copied_first(context, saved, kept)
+        or (is_made_of_numbers(context, kept) and not _owners_of(context, kept))
     )
 
 

@@ -68,6 +68,52 @@ def is_device_of_tensor(context: Context, node: ast.expr) -> bool:
     return kind is Kind.TENSOR or (kind is Kind.UNKNOWN and _used_as_tensor(context, base))
 
 
+def is_made_device(context: Context, node: ast.expr) -> bool:
+    """Whether all that `node` may be is made by `torch.device(...)`: a name, or an attribute of an
+    object that its own class sets; a parameter, by its default."""
+    if isinstance(node, ast.Name):
+        bindings = context.flow.reaching(node)
+        return bool(bindings) and all(
+            binding.kind in ("assign", "parameter")
+            and binding.value is not None
+            and _makes_device(context, binding.value)
+            for binding in bindings
+        )
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return False
+    owner = context.index.enclosing(node, ast.ClassDef)
+    if owner is None or node.value.id != "self":
+        return False
+    stored = [
+        use
+        for use in context.index.attributes[node.attr]
+        if isinstance(use.ctx, ast.Store)
+        and isinstance(use.value, ast.Name)
+        and use.value.id == "self"
+        and context.index.enclosing(use, ast.ClassDef) is owner
+    ]
+    return bool(stored) and all(_stores_device(context, use) for use in stored)
+
+
+def _stores_device(context: Context, target: ast.Attribute) -> bool:
+    statement = context.index.parents[target]
+    if not isinstance(statement, ast.Assign):
+        return False
+    value = statement.value
+    return _makes_device(context, value) or (
+        isinstance(value, ast.Name) and is_made_device(context, value)
+    )
+
+
+def _makes_device(context: Context, value: ast.expr) -> bool:
+    # By its full name alone: a file without `.device` has no finding.
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and context.resolve(value.func) == "torch.device"
+    )
+
+
 def _used_as_tensor(context: Context, base: ast.expr) -> bool:
     """Whether a method that only tensors have, or modules as well, is called on the same name
     elsewhere."""

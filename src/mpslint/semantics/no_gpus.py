@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import names_process
 from mpslint.records import NamedTuple
 from mpslint.semantics.caught_errors import is_caught
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.purpose import starts_nccl
+from mpslint.semantics.several_gpus import needs_several_gpus
 from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.worlds.events import DIVIDES, SETS_RATE, SIZES_BATCHES, Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.worlds.events import Event
 
+COUNT = "torch.cuda.device_count"
+DIVISION = "raises ZeroDivisionError"
 NOBODY_SPAWNED = "no process is spawned"
 EMPTY_BATCHES = "a DataLoader refuses batches of 0"
 _LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -25,11 +31,94 @@ _DIVIDERS = ("transformers.utils.model_parallel_utils.get_device_map",)
 """Divide the layers of a model by the number of devices that they are given."""
 
 
+LEARNS_NOTHING = "an optimizer learns nothing at a rate of 0"
+_TEXTS = {DIVIDES: DIVISION, SIZES_BATCHES: EMPTY_BATCHES, SETS_RATE: LEARNS_NOTHING}
+_ERRORS = {DIVIDES: "ZeroDivisionError", SIZES_BATCHES: "ValueError"}
+
+
 class Harm(NamedTuple):
     """What a count of 0 leads to, and where the 0 comes to that."""
 
     text: str
     at: ast.expr
+
+
+def known_harms(context: Context) -> dict[ast.expr, list[Harm]]:
+    """What a run of the file comes to on a Mac for want of a GPU of CUDA's, by what has said how
+    many there are: a call of torch's, or an attribute that holds what one has answered."""
+    found: dict[ast.expr, list[Harm]] = {}
+    for event in context.worlds.events(Kind.COUNTED):
+        at = _zero_of(event) if event.name and event.on_mac and not event.caught else None
+        error = _ERRORS.get(event.name)
+        if at is None or (error is not None and is_caught(context, at, error)):
+            continue
+        if _is_asked_about(context, at) or needs_several_gpus(context, at):
+            continue
+        if _in_its_loop(context, at):
+            continue
+        for test in event.tests:
+            if is_count(context, test) or test in context.worlds.run.kept_answers:
+                found.setdefault(test, []).append(Harm(_TEXTS[event.name], at))
+    return found
+
+
+def _is_asked_about(context: Context, at: ast.expr) -> bool:
+    """Whether a test around asks for the very number: `total // size if size else total`."""
+    spelled, child = ast.dump(at), at
+    for parent in context.index.ancestors(at):
+        if isinstance(parent, FUNCTIONS):
+            return False
+        tests: list[ast.expr] = []
+        if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
+            tests = [parent.test]
+        elif isinstance(parent, ast.BoolOp):
+            tests = parent.values[: parent.values.index(child)]
+        if any(ast.dump(item) == spelled for test in tests for item in ast.walk(test)):
+            return True
+        child = parent  # type: ignore[assignment]
+    return False
+
+
+def is_done_by_all(context: Context, node: ast.expr) -> bool:
+    """Whether a function comes to a node whatever anybody asks for; what a test asks, all do."""
+    child: ast.AST = node
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, FUNCTIONS):
+            return True
+        if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
+            return False
+        if isinstance(parent, ast.BoolOp) and child is not parent.values[0]:
+            return False
+        if isinstance(parent, ast.Try) and parent.handlers:
+            return False
+        child = parent
+    return True
+
+
+def products_of(context: Context, count: ast.expr) -> Iterator[ast.expr]:
+    """Where something is multiplied by a count that a Mac finds to be 0."""
+    for event in context.worlds.events(Kind.COUNTED):
+        multiplies = isinstance(event.node, ast.BinOp) and isinstance(event.node.op, ast.Mult)
+        if multiplies and count in event.tests and event.on_mac:
+            yield event.node  # type: ignore[misc]
+
+
+def is_count(context: Context, node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and context.resolve(node.func) == COUNT
+
+
+def _zero_of(event: Event) -> ast.expr | None:
+    """Where the 0 stands that does harm: the divisor, the argument."""
+    node = event.node
+    if isinstance(node, ast.BinOp):
+        return node.right
+    if isinstance(node, ast.AugAssign):
+        return node.value
+    if not isinstance(node, ast.Call):
+        return None
+    named = "lr" if event.name == SETS_RATE else "batch_size"
+    given = next((item.value for item in node.keywords if item.arg == named), None)
+    return given if given is not None or len(node.args) < 2 else node.args[1]
 
 
 def harm_of_none(context: Context, count: ast.expr, depth: int = _DEPTH) -> Harm | None:
@@ -148,7 +237,7 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
         if divides and not _is_text(parent.left) and not _in_its_loop(context, node):
             if is_caught(context, parent, "ZeroDivisionError"):
                 return None
-            return "raises ZeroDivisionError"
+            return DIVISION
     if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
         # A script that never asks for CUDA is for GPUs alone: there is nothing it could spawn.
         asks = next(context.calls_of("torch.cuda.is_available"), None) is not None

@@ -39,6 +39,23 @@ def is_asked_for(context: Context, test: ast.expr) -> bool:
     return any(is_default(context, other, not outcome) for other, outcome in around)
 
 
+def is_asked_for_by_default(context: Context, test: ast.expr) -> bool:
+    """Whether everybody comes to a test who leaves all switches as they are, of which there are
+    some: `if args.cuda and not torch.cuda.is_available():`, where `--cuda` is on by itself."""
+    child: ast.AST = test
+    parent = context.index.parents[child]
+    switches: list[tuple[ast.expr, bool]] = []
+    while isinstance(parent, ast.BoolOp | ast.UnaryOp):
+        if isinstance(parent, ast.BoolOp):
+            holds = isinstance(parent.op, ast.And)
+            switches += [(part, holds) for part in parent.values if part is not child]
+        child, parent = parent, context.index.parents[parent]
+    switches += tests_around(context, test)
+    return bool(switches) and all(
+        is_default(context, switch, outcome) for switch, outcome in switches
+    )
+
+
 def tests_around(context: Context, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
     """The tests that have to come out so for a node, up to the function that it stands in."""
     child = node
@@ -77,6 +94,8 @@ class _Defaults:
             return self.truth(behind, steps - 1)
         if isinstance(test, ast.Name):
             return self._parameter(test, steps)
+        if isinstance(test, ast.Call):
+            return self._looked_up(test)
         return self._option(test) if isinstance(test, ast.Attribute) else None
 
     def _compared(self, test: ast.Compare, steps: int) -> bool | None:
@@ -88,6 +107,16 @@ class _Defaults:
         if left is None or not isinstance(operator, _SAME | _OTHER):
             return None
         return (left == other.value) == isinstance(operator, _SAME)
+
+    def _looked_up(self, call: ast.Call) -> bool | None:
+        """`config.get("use_cuda", True)`, and `getattr(args, "use_cuda", True)`"""
+        *before, default = call.args or [call]
+        is_method = isinstance(call.func, ast.Attribute) and call.func.attr in ("get", "pop")
+        is_asked = isinstance(call.func, ast.Name) and call.func.id == "getattr"
+        if len(before) != (1 if is_method else 2) or not (is_method or is_asked):
+            return None
+        value = default.value if isinstance(default, ast.Constant) else None
+        return value if isinstance(value, bool) else None
 
     def _parameter(self, name: ast.Name, steps: int) -> bool | None:
         """What a parameter is that callers may leave out. Where all of them give it, or it is given

@@ -11,7 +11,7 @@ from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, pick, port
 from mpslint.semantics.worlds.loaded import is_loaded
 from mpslint.semantics.worlds.machines import ALL, MAC
-from mpslint.semantics.worlds.operators import arithmetic
+from mpslint.semantics.worlds.operators import arithmetic, multiplied
 from mpslint.semantics.worlds.values import (
     ARRAY,
     BOT,
@@ -66,7 +66,9 @@ class Assignments(Expressions):
         if isinstance(node.op, ast.BitAnd) and one(value, ALL).kind in (CONST, UNKNOWN):
             self.bind(node.target, self._masked(old, value))
             return
-        self.bind(node.target, lift(arithmetic, old, value))
+        self.computed(node, old, value)
+        operation = multiplied if isinstance(node.op, ast.Mult) else arithmetic
+        self.bind(node.target, lift(operation, old, value))
 
     def _masked(self, old: Value, value: Value) -> Value:
         """`use_cuda &= torch.cuda.is_available()`"""

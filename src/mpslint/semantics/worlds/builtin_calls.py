@@ -32,6 +32,7 @@ from mpslint.semantics.worlds.values import (
     by_world,
     cases_of,
     holds_device,
+    is_counted_zero,
     lift,
     one,
     pack,
@@ -56,7 +57,9 @@ class BuiltinCalls(Expressions):
             return args[0] if one(args[0], ALL).kind in (CONST, UNKNOWN) else ON_HOST
         if name in ("any", "all") and args:
             return self._any_or_all(name, args[0], node.args[0])
-        if name == "min" and any(_is_zero(atom) for value in args for _, atom in cases_of(value)):
+        if name == "min" and any(
+            is_counted_zero(atom) for value in args for _, atom in cases_of(value)
+        ):
             return self._least(ALL, args)
         if name == "len" and args and type(one(args[0], CUDA).v) is int:
             return args[0]  # a tuple of the machine's, known by its length alone
@@ -127,7 +130,7 @@ class BuiltinCalls(Expressions):
         rest = worlds
         for value in args:
             for mask, atom in cases_of(value, rest):
-                if _is_zero(atom):
+                if is_counted_zero(atom):
                     cases.append((mask, atom))
                     rest &= ~mask
         cases.append((rest, UNK))
@@ -203,7 +206,3 @@ def _names_wrapper(value: Value) -> bool:
         else atom.kind == SEQUENCE and any(map(_names_wrapper, atom.v))
         for _, atom in cases_of(value)
     )
-
-
-def _is_zero(atom: Atom) -> bool:
-    return atom.kind == CONST and type(atom.v) is int and atom.v == 0 and bool(atom.tests)

@@ -332,6 +332,13 @@ class Calls(DeferredCalls):
             return self.answer(row, node)
         if name == "shutil.which" and args and text_of(one(args[0], ALL)) in facts.DRIVER_TOOLS:
             return self.answer(facts.ON_THE_PATH, node)
+        if name in facts.STARTING and self.frame.caught and _asks_driver(args):
+            # It is a trial; else the error is told, and what comes next is looked at.
+            if "shell" not in keywords or name in facts.CHECKING:
+                self.refuse(ALL & ~NVIDIA)
+            return UNK
+        if name in facts.DRIVER_LISTS:
+            return self.answer(facts.ON_THE_PATH, node)
         if name in _SKIPS:
             return self._skip(node, _SKIPS[name])
         if name in _SKIP and self.frame.function is not None:
@@ -476,3 +483,11 @@ class Calls(DeferredCalls):
         frame.mask = mask
         left = no if when else yes
         return Atom(SKIP, left if left & MAC else left & ~PORTED)
+
+
+def _asks_driver(args: list[Value]) -> bool:
+    """Whether a command starts a program of NVIDIA's driver: `["nvidia-smi", "-L"]`."""
+    command = one(args[0], ALL) if args else UNK
+    if command.kind == SEQUENCE and command.v:
+        command = one(command.v[0], ALL)
+    return text_of(command).partition(" ")[0] in facts.DRIVER_TOOLS

@@ -40,6 +40,11 @@ class Kind(enum.Enum):
     DECIDED = "a test of the machine decides what a Mac is left out of"
 
 
+DIVIDES = "something is divided by it"
+SIZES_BATCHES = "the size of a loader's batches"
+SETS_RATE = "the rate at which an optimizer learns"
+"""Names of what is `COUNTED`: what the number is used as, where a 0 does harm."""
+
 RAISING = frozenset({Kind.WIDE, Kind.MIXED, Kind.FOREIGN})
 """What raises on a Mac whose tensors are on its GPU."""
 

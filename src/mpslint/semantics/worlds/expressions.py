@@ -24,6 +24,7 @@ from mpslint.semantics.worlds.operators import (
     logical_and,
     logical_not,
     logical_or,
+    multiplied,
     negative,
     picked,
 )
@@ -56,10 +57,11 @@ from mpslint.semantics.worlds.values import (
 
 MAX_TEXT = 60
 """A text this long is no device, no backend and no name of a system."""
-_OPERATIONS: dict[type[ast.operator], Callable[[Atom, Atom], Atom]] = {
+OPERATIONS: dict[type[ast.operator], Callable[[Atom, Atom], Atom]] = {
     ast.BitAnd: bitwise_and,
     ast.BitOr: bitwise_or,
     ast.Div: divided,
+    ast.Mult: multiplied,
 }
 
 
@@ -171,12 +173,11 @@ class Expressions(Names):
         a, b = self.eval(node.left), self.eval(node.right)
         if a is UNK and b is UNK:
             return UNK
-        self.counted(a, node)
-        self.counted(b, node)
+        self.computed(node, a, b)
         if isinstance(node.op, ast.BitAnd | ast.BitOr) and (_is_switch(a) or _is_switch(b)):
             return port(lift(logical_and if isinstance(node.op, ast.BitAnd) else logical_or, a, b))
         self.meet(node, (a, b))
-        value = lift(_OPERATIONS.get(type(node.op), arithmetic), a, b)
+        value = lift(OPERATIONS.get(type(node.op), arithmetic), a, b)
         if isinstance(node.left, ast.Constant) and value.__class__ is Atom and value.kind == DEVICE:
             return value.but(node=node)  # "cuda:%d" % index
         return value

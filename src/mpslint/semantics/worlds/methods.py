@@ -112,6 +112,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
         if name in ("get", "pop", "setdefault") and len(args) == 2:
             if name == "setdefault" and kind == UNKNOWN:
                 self._set_by_default(function.value, args)
+            if kind in (UNKNOWN, MAPPING) and (switch := self._switch(function, args)) is not None:
+                return switch
             return lift(lambda item: item.but(maybe=True) if item.kind == DEVICE else UNK, args[1])
         if kind == UNKNOWN and name in ("startswith", "__eq__") and args:
             return self._text_test(node, base, args[0])
@@ -128,6 +130,15 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             if isinstance(function.value, ast.Name) and function.value.id == "self":
                 self.refuse(self.frame.mask, "SystemExit")
         return UNK
+
+    def _switch(self, function: ast.Attribute, args: list[Value]) -> Atom | None:
+        """`config.get("use_cuda", True)`: on or off, as somebody has said; `config.use_cuda`."""
+        said, default = one(args[0], ALL), args[1]
+        if not isinstance(function.value, ast.Name) or not text_of(said):
+            return None
+        if default.__class__ is not Atom or type(default.v) is not bool or default.tests:
+            return None
+        return Atom(UNKNOWN, symbol=(self.frame.function, f"{function.value.id}.{said.v}"))
 
     def _set_by_default(self, holder: ast.expr, args: list[Value]) -> None:
         """`kwargs.setdefault("device", "cuda")`, of a mapping that somebody gives."""

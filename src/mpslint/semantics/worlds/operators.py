@@ -21,6 +21,7 @@ from mpslint.semantics.worlds.values import (
     UNKNOWN,
     Atom,
     Value,
+    is_counted_zero,
     lift,
     negated,
     tensor,
@@ -114,6 +115,15 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
             return Atom(CONST, a.v + b.v)  # "mmcv." + "_ext"
         return ON_HOST
     return UNK
+
+
+def multiplied(a: Atom, b: Atom) -> Atom:
+    """`a * b`: of 0 devices there is nothing. What is asked of the product stays open: that the
+    count is 0 is told where it does harm, and what comes next is what a Mac comes to then."""
+    for none, other in ((a, b), (b, a)):
+        if is_counted_zero(none) and (other.kind == UNKNOWN or type(other.v) in (int, float)):
+            return none.but(maybe=True)
+    return arithmetic(a, b)
 
 
 def divided(a: Atom, b: Atom) -> Atom:

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import matches, places_elsewhere
 from mpslint.semantics.worlds.configurations import MAX_NESTED
-from mpslint.semantics.worlds.core import Core
+from mpslint.semantics.worlds.counts import Counts
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.loaded import is_loaded, left_on_host, meets_on_cuda
-from mpslint.semantics.worlds.machines import ALL, CPU, CUDA, GPUS, MAC, MACS, NVIDIA
+from mpslint.semantics.worlds.machines import ALL, CPU, CUDA, MAC, MACS, NVIDIA
 from mpslint.semantics.worlds.patched import acts_cuda
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
@@ -29,7 +29,6 @@ from mpslint.semantics.worlds.values import (
     NAMESPACE,
     NO_TESTS,
     SEQUENCE,
-    SOME,
     TENSOR,
     UNKNOWN,
     Atom,
@@ -53,7 +52,7 @@ _KEPT = frozenset({SEQUENCE, NAMESPACE, MAPPING, LAMBDA, DEVICE, NAME})
 _MIXED_PRECISION = facts.CUDA_AUTOCAST | facts.CUDA_SCALER
 
 
-class Placing(Core):
+class Placing(Counts):
     def looked_at(self, value: Value) -> None:
         """Somebody looks at a device, or places with it: what becomes of it is seen."""
         if holds_device(value):
@@ -120,22 +119,6 @@ class Placing(Core):
                 self.kept(item, str(key), node)
             elif depth:
                 self._kept_in(item, node, depth - 1)
-
-    def counted(self, value: Value, node: ast.AST) -> None:
-        """The number of CUDA's devices, where a number of something is made of it."""
-        if value.__class__ is not Cases or not self.recording:
-            return
-        for worlds, atom in cases_of(value, self.frame.mask):
-            if worlds & MAC and atom.kind == CONST and atom.v == 0 and type(atom.v) is int:
-                there = [
-                    other
-                    for _, other in cases_of(value, self.frame.mask & GPUS)
-                    if other.kind == SOME
-                    or (other.kind == CONST and type(other.v) is int and other.v)
-                ]
-                if there and atom.tests:
-                    self.emit(Kind.COUNTED, node, value=value, tests=atom.tests)
-                return
 
     def given(
         self, node: ast.Call, args: list[Value], keywords: Env, *, looks: bool, name: str = ""

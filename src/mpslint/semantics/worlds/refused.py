@@ -15,12 +15,21 @@ if TYPE_CHECKING:
 def needless_refusals(worlds: Worlds) -> list[ast.expr]:
     """The tests of assertions and exits that turn a Mac away, and behind which nothing is CUDA's
     own: a test of the machine, not of a device that somebody chose."""
+    return _refusals(worlds, asked=False)
+
+
+def refusals_of_those_who_ask(worlds: Worlds) -> list[ast.expr]:
+    """As `needless_refusals`, of a Mac whose user has asked for CUDA: who did not goes on. A switch
+    that is on by itself asks for everybody."""
+    return _refusals(worlds, asked=True)
+
+
+def _refusals(worlds: Worlds, *, asked: bool) -> list[ast.expr]:
     run = worlds.run
     found: dict[ast.expr, None] = {}
     for event in worlds.events(Kind.REFUSED):
         ends = run.ends.get(event.function, 0)  # type: ignore[call-overload]
-        asked = event.likely  # for CUDA: who did not goes on
-        if not ends & PORTED or (asked and ends & MAC):
+        if not ends & PORTED or bool(event.likely and ends & MAC) is not asked:
             continue
         if ends & MAC and not event.tests.isdisjoint(run.device_tests):
             continue  # A device that somebody chose.

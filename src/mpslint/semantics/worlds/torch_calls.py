@@ -317,6 +317,7 @@ class TorchCalls(Makers, Calls):
         self, name: str, short: str, node: ast.Call, args: list[Value], keywords: Env
     ) -> Value:
         place = keywords.get("device")
+        self.given_number(name, node, args, keywords)
         for key, value in keywords.items():
             self.counted(value, node)
             if key not in facts.HARMLESS_KEYWORDS and key != "device":

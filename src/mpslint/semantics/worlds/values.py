@@ -354,6 +354,16 @@ def left_by_marks(value: Value) -> int:
     return left
 
 
+def is_counted_zero(atom: Atom) -> bool:
+    """A 0 that the machine answers: so many devices it has."""
+    return atom.kind == CONST and type(atom.v) is int and atom.v == 0 and bool(atom.tests)
+
+
+def is_text(atom: Atom) -> bool:
+    """A text that is written out, be it too long to be kept, or the name of a device."""
+    return atom.kind in (DEVICE, HOST) or (atom.kind == CONST and isinstance(atom.v, str))
+
+
 def text_of(atom: Atom) -> str:
     """The text, or the qualified name, that an atom is; empty for anything else, such as a number
     that is too long to be written out."""

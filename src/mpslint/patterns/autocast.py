@@ -13,7 +13,8 @@ from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.layout import folded
 from mpslint.patterns.local_names import torch_name
-from mpslint.patterns.selection import Reference, reference
+from mpslint.patterns.references import Reference
+from mpslint.patterns.selection import reference
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, insert, quote, replace, replace_span
 

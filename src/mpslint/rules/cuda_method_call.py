@@ -44,12 +44,15 @@ computed with a tensor that the function is given (`y.cuda() * x.view(-1)`) or h
 (`torch.zeros(x.size()).cuda() * x`). What such a tensor has made beside it
 (`torch.zeros_like(x).cuda() + x`) is there already: the move goes, and its test for CUDA with it.
 In `.cuda().float()` of what NumPy may have made float64 the cast comes first, since MPS takes no
-float64. Moves behind a test for CUDA lose the test, all of them or none, since a model on MPS and a
-batch on the CPU do not meet. Where they cannot lose it (`.cuda(args.gpu)`, arms that wrap the model
-for several GPUs), the CUDA code stays as it is, and an arm for MPS beside it does what the CPU did
-and moves the same things. Who leaves out the number of a GPU (`if gpu is not None:`), or gives a
-negative one where the file reckons with these, stays on the CPU, unless the file moves other things
-to CUDA then. Moves of what holds no tensor go along with the first that is reported,
+float64. The GPU whose number somebody gives (`.cuda(args.gpu)`, `.cuda(self.gpu)`) stays that on
+CUDA: the device is selected once, by `torch.device("cuda", args.gpu)` and what there is elsewhere,
+and as `self.device` where a class keeps the number; unsafe where it may be no number. Moves behind
+a test for CUDA lose the test, all of them or none, since a model on MPS and a batch on the CPU do
+not meet. Where they cannot lose it (`.cuda(args.gpu)`, arms that wrap the model for several GPUs),
+the CUDA code stays as it is, and an arm for MPS beside it does what the CPU did and moves the same
+things. Who leaves out the number of a GPU (`if gpu is not None:`), or gives a negative one where
+the file reckons with these, stays on the CPU, unless the file moves other things to CUDA then.
+Moves of what holds no tensor go along with the first that is reported,
 so that a port does not read as half of one. Indices written as numbers are reported, not rewritten;
 where a class, a function or the program puts parts on several GPUs by hand (`.cuda(0)` and
 `.cuda(1)`), once.

@@ -46,9 +46,11 @@ Safe: a variable, default or field becomes a selection in place, with the CUDA a
 other use becomes the device at hand, or one that is selected after the imports; in a function, that
 of a tensor which what is made there meets (`x.device`), also for a default that is for nothing else
 (`device=None`). What several functions of a file write out
-alike for themselves becomes the call of one function. Unsafe behind an assertion of CUDA, which
-lets MPS in by the same fix. Code that spreads over several CUDA indices is reported, not rewritten;
-so are the settings of a file that never names torch.
+alike for themselves becomes the call of one function. What stands for a GPU by its number
+(`x.to(gpu_id)`, `torch.device(gpu_id)`) stays that on CUDA: one device is selected for all that go
+there (`torch.device("cuda", gpu_id)`, kept as `self.device` beside `self.gpu_id`). Unsafe behind an
+assertion of CUDA, which lets MPS in by the same fix. Code that spreads over several CUDA indices is
+reported, not rewritten; so are the settings of a file that never names torch.
 
 ## References
 - `torch/cuda/__init__.py` (`_lazy_init`)
@@ -64,6 +66,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Level,
 from mpslint.patterns.behind_refusal import device_behind, is_replaceable, literal_slot
 from mpslint.patterns.gates import gates_level, open_gates
 from mpslint.patterns.literal import replace_literal
+from mpslint.patterns.numbered import place_numbered
 from mpslint.patterns.promises import literal_level
 from mpslint.rules.registry import Rule, rule
 from mpslint.screening import names_torch
@@ -133,6 +136,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             uses[0].node,
             f"{name} is a CUDA device: raises AssertionError where there is no CUDA",
             labels=tuple(context.label(use.node, "used here as well") for use in uses[1:]),
+            applicability=partial(_level, context, [use.node for use in uses]),
+            fix=partial(place_numbered, context, [use.node for use in uses]),
         )
     for given in trainers_of_gpus(context):
         yield context.finding(
@@ -143,6 +148,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
     for behind in behind_cuda(context.worlds):
         yield _gated(context, rule, behind)
+
+
+def _level(context: Context, values: list[ast.expr]) -> Applicability | None:
+    fix = place_numbered(context, values)
+    return fix.applicability if fix is not None else None
 
 
 def _gated(context: Context, rule: Rule, behind: Behind) -> Finding:

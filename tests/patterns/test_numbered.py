@@ -144,6 +144,36 @@ def test_what_goes_to_the_current_gpu_goes_along_where_the_number_makes_it_that(
     assert "torch.ones(2).to(device)" in fixed(current) or "device=device)" in fixed(current)
 
 
+FUNCTIONS = """\
+import torch
+
+
+def train(model, batches, args):
+    for x in batches:
+        model(x.cuda(args.gpu)).sum().backward()
+
+
+def test(model, batches, args):
+    for x in batches:
+        print(model(x.cuda(args.gpu)))
+MORE"""
+
+
+def test_functions_that_need_a_device_each_have_one_function_for_it() -> None:
+    text = fixed(FUNCTIONS.replace("MORE", ""), unsafe=True)
+    assert text.count("is_available()") == 2
+    assert text.count("    device = get_device(args.gpu)\n") == 2
+    assert fixed(text, unsafe=True) == text
+
+
+def test_what_goes_to_the_current_gpu_is_no_safe_matter_beside_such_a_function() -> None:
+    once = fixed(FUNCTIONS.replace("MORE", ""), unsafe=True)
+    more = once + "        print(torch.ones(2).cuda())\n"
+    text = fixed(more)
+    assert "torch.ones(2).to(device)" not in text
+    assert "device=device" not in text
+
+
 def test_a_number_given_to_to_takes_all_that_goes_there_along() -> None:
     text = fixed(PLACED)
     assert ".to(gpu)" not in text

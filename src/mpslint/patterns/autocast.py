@@ -29,6 +29,10 @@ _STEPPING_BACK = ("backward", "grad", "manual_backward")
 _MESSAGE = "Use the selected device's autocast"
 
 
+OLD = "; no fix, since "
+"""How `too_old` begins."""
+
+
 def is_off(call: ast.Call) -> bool:
     """`enabled=False`, `torch.cuda.amp.autocast(False)`: it switches off on every device."""
     given = [k.value for k in call.keywords if k.arg == "enabled"] + call.args[:1]
@@ -43,7 +47,7 @@ def too_old(context: Context) -> str:
         return ""
     oldest = ".".join(map(str, settings.oldest_torch))
     return (
-        f"; no fix, since {settings.oldest_by} lets in torch {oldest}, whose autocast raises "
+        f"{OLD}{settings.oldest_by} lets in torch {oldest}, whose autocast raises "
         "on MPS (raise it to 2.5, or set min-torch)"
     )
 

@@ -19,9 +19,9 @@ from mpslint.patterns.flat import statement_of
 from mpslint.patterns.in_function import first_in_need
 from mpslint.patterns.insertion import insert_after, insert_before
 from mpslint.patterns.local_names import torch_name
-from mpslint.patterns.place import settles_too_early
+from mpslint.patterns.place import behind_imports, settles_too_early
 from mpslint.patterns.references import Reference
-from mpslint.patterns.text import indent_unit, quote, replace
+from mpslint.patterns.text import indent_unit, insert, missing_gap, quote, replace
 from mpslint.records import NamedTuple
 from mpslint.semantics.arm_tests import tests_around
 from mpslint.semantics.facts_known import CUDA_SETTLED
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _KEY = "devices for the numbers of GPUs"
 _AROUND = "functions that move to the GPU of a number"
+_OFTEN = "several functions need the device of a number"
+_HELPERS = ("get_device", "device_of", "device_of_gpu")
 _OWN_NAMES = ("device", "torch_device", "gpu_device")
 _MESSAGE = "Move to the device of this number"
 _CURRENT = "the current GPU may be another than that of {}"
@@ -152,14 +154,36 @@ def of_another_gpu(context: Context, device: DeviceName) -> str:
         values += context.guards.assigned(device.attribute)
     for value in values:
         for call in ast.walk(value) if value is not None else ():
-            if not isinstance(call, ast.Call) or len(call.args) != 2:
-                continue
-            number = call.args[1]
-            if context.resolve(call.func) != "torch.device" or isinstance(number, ast.Constant):
-                continue
-            if not _is_current(context, number):
+            number = _selecting_number(context, call) if isinstance(call, ast.Call) else None
+            if number is not None and not _is_current(context, number):
                 return _CURRENT.format(ast.unparse(number))
     return ""
+
+
+def _selecting_number(context: Context, call: ast.Call) -> ast.expr | None:
+    """The number, not written out, of `torch.device("cuda", number)`, and of a call of a function
+    of the file that gives such a device for it."""
+    if context.resolve(call.func) == "torch.device":
+        number = call.args[1] if len(call.args) == 2 else None
+        return None if isinstance(number, ast.Constant) else number
+    if not isinstance(call.func, ast.Name) or len(call.args) != 1:
+        return None
+    function = next(
+        (
+            one
+            for one in context.tree.body
+            if isinstance(one, ast.FunctionDef) and one.name == call.func.id
+        ),
+        None,
+    )
+    if function is None:
+        return None
+    made = [
+        one
+        for one in context.index.calls.get("device", ())
+        if context.index.function(one) is function and len(one.args) == 2
+    ]
+    return call.args[0] if any(_selecting_number(context, one) for one in made) else None
 
 
 def _is_current(context: Context, number: ast.expr) -> bool:
@@ -273,14 +297,23 @@ def _there(context: Context, number: Given) -> str | None:
 
 
 def _lines(context: Context, name: str, torch: str, number: str) -> list[str]:
-    unit, mark = indent_unit(context.source), quote(context.source)
+    arms = _arms(context, torch, number)
+    return statement_of(
+        [(f"{name} = {device}", test) for device, test in arms], indent_unit(context.source)
+    )
+
+
+def _arms(context: Context, torch: str, number: str) -> list[tuple[str, str]]:
+    """The devices in the order in which they are asked for, each with its test; the last has
+    none."""
+    mark = quote(context.source)
     arms = {
         "cuda": (f"{mark}cuda{mark}, {number}", cuda_available(torch)),
         "mps": (f"{mark}mps{mark}", mps_available(context, torch)),
     }
     chosen = [arms[backend] for backend in asking_order(context) if backend in arms]
     given = [*chosen, (f"{mark}cpu{mark}", "")]
-    return statement_of([(f"{name} = {torch}.device({one})", test) for one, test in given], unit)
+    return [(f"{torch}.device({one})", test) for one, test in given]
 
 
 def _beside(context: Context, number: Given, owner: ast.ClassDef, torch: str) -> Selected | None:
@@ -324,27 +357,67 @@ def _in_front(
     name = _free(context, owner)
     if name is None:
         return None
-    text = ast.unparse(number.value)
     scope = None if isinstance(owner, ast.Module) else owner
     inside = all(context.index.function(one) is scope for one in moves)
-    if inside:
-        first = first_in_need(context, number.block, list(moves))
-        if first is None or isinstance(first, (*FUNCTIONS, ast.ClassDef)):
-            return None
-        beside = first
-        if number.kept_by is not None and first.lineno <= number.kept_by.lineno:
-            return None
-        if settles_too_early(context, first):
-            return None
-        edit = insert_before(
-            context, first, _lines(context, name, torch, text), above_comments=True
-        )
-    else:
-        if number.kept_by is None or settles_too_early(context, number.kept_by):
-            return None
-        beside = number.kept_by
-        edit = insert_after(context, beside, _lines(context, name, torch, text))
-    return Selected(name, (edit,), beside) if edit is not None else None
+    beside = first_in_need(context, number.block, list(moves)) if inside else number.kept_by
+    if beside is None or isinstance(beside, (*FUNCTIONS, ast.ClassDef)):
+        return None
+    if inside and number.kept_by is not None and beside.lineno <= number.kept_by.lineno:
+        return None
+    if settles_too_early(context, beside):
+        return None
+    helper = _helper(context) if _is_asked_often(context) else None
+    text, added = ast.unparse(number.value), helper[1] if helper is not None else ()
+    lines = (
+        [f"{name} = {helper[0]}({text})"]
+        if helper is not None
+        else _lines(context, name, torch, text)
+    )
+    edit = (
+        insert_before(context, beside, lines, above_comments=True)
+        if inside
+        else insert_after(context, beside, lines)
+    )
+    return Selected(name, (*added, edit), beside) if edit is not None else None
+
+
+def _is_asked_often(context: Context) -> bool:
+    """Whether several functions would each get the same selection for a number of their own."""
+    if _OFTEN not in context.memo:
+        numbers = [
+            number_of(context, given)
+            for call in context.index.calls.get("cuda", ())
+            if (given := given_to(context, call)) is not None
+        ]
+        owners = {one.owner for one in numbers if one and isinstance(one.owner, FUNCTIONS)}
+        context.memo[_OFTEN] = len(owners) > 1
+    return bool(context.memo[_OFTEN])
+
+
+def _helper(context: Context) -> tuple[str, tuple[Edit, ...]] | None:
+    """A function behind the imports that gives the device for a number, by its name, and what adds
+    it where it is not there yet."""
+    place = behind_imports(context)
+    if place is None:
+        return None
+    source, newline, unit = context.source, context.source.newline, indent_unit(context.source)
+    arms = _arms(context, place.torch, "gpu")
+    body = [
+        line
+        for device, test in arms
+        for line in ([f"if {test}:", f"{unit}return {device}"] if test else [f"return {device}"])
+    ]
+    for name in _HELPERS:
+        lines = [f"def {name}(gpu):", *(f"{unit}{line}" for line in body)]
+        spelled = ast.unparse(ast.parse("\n".join(lines)))
+        there = [one for one in context.tree.body if getattr(one, "name", "") == name]
+        if any(ast.unparse(one) == spelled for one in there):
+            return name, ()
+        if not there and name not in context.index.names:
+            gap = newline * missing_gap(source.text[place.offset :])
+            text = f"{newline * 2}{newline.join(lines)}{newline}{gap}"
+            return name, (insert(place.offset, text),)
+    return None
 
 
 def _free(context: Context, owner: ast.AST) -> str | None:

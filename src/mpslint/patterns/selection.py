@@ -28,7 +28,7 @@ from mpslint.patterns.place import (
 )
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.references import Reference
-from mpslint.patterns.text import indent_unit, insert, quote
+from mpslint.patterns.text import indent_unit, insert, missing_gap, quote
 from mpslint.semantics.companions import companion
 from mpslint.semantics.handed_devices import handed_device
 from mpslint.semantics.index import LOOPS
@@ -371,17 +371,8 @@ def with_gaps(context: Context, found: styles.Selection) -> str:
     lead = context.source.newline if unfinished and found.before else ""
     tail = ""
     if "def " in found.before:
-        tail = context.source.newline * _missing_gap(text[found.offset :])
+        tail = context.source.newline * missing_gap(text[found.offset :])
     return lead + found.before + tail
-
-
-def _missing_gap(rest: str) -> int:
-    """How many blank lines must be added behind a function that `rest` follows."""
-    if not rest.strip():
-        return 0
-    lines = rest.splitlines()
-    blank = next(number for number, line in enumerate(lines) if line.strip())
-    return max(2 - blank, 0)
 
 
 def _styled(context: Context, name: str, place: Place, styled: styles.Selection) -> Reference:

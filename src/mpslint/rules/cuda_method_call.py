@@ -73,6 +73,7 @@ from mpslint.patterns.moves import beside_tensor, move_level, move_with
 from mpslint.patterns.operand import operand_gate
 from mpslint.patterns.read_to import is_read_to
 from mpslint.patterns.told_choices import told_with_tests
+from mpslint.patterns.unfixed import BY_HAND, of_move
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.load_places import places_a_checkpoint
@@ -96,6 +97,7 @@ _STAYS = "moved only where the device is a CUDA one: on MPS this stays where it 
     severity=Severity.BREAKS,
     triggers=(b".cuda",),
     fix=Applicability.SAFE,
+    unfixed="what moves along with it, or stays, was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     here = [event for event in context.worlds.events(Kind.MOVED) if event.on_mac]
@@ -159,6 +161,7 @@ def _finding(
         labels=(*_deciding(context, event), *_left_beside(context, call)),
         applicability=partial(move_level, context, call),
         fix=partial(move_with, context, call, empty),
+        unfixed=partial(of_move, context, call),
     )
     beside = operand_gate(context, call) or beside_tensor(context, call)
     finding.follows = beside is not None
@@ -184,7 +187,7 @@ def _spread(context: Context, rule: Rule, call: ast.Call, spread: Spread) -> Fin
     assert isinstance(call.func, ast.Attribute)
     start, end = context.name_token(call.func)
     labels = spread.labels(context, call)
-    return context.finding_at(rule, start, end, spread.message, labels=labels)
+    return context.finding_at(rule, start, end, spread.message, labels=labels, unfixed=BY_HAND)
 
 
 def _left_beside(context: Context, move: ast.Call) -> tuple[Label, ...]:

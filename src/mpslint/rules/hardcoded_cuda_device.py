@@ -68,6 +68,7 @@ from mpslint.patterns.gates import gates_level, open_gates
 from mpslint.patterns.literal import replace_literal
 from mpslint.patterns.numbered import place_numbered
 from mpslint.patterns.promises import literal_level
+from mpslint.patterns.unfixed import BY_HAND, of_literal
 from mpslint.rules.registry import Rule, rule
 from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
@@ -82,6 +83,8 @@ from mpslint.semantics.trainer_gpus import trainers_of_gpus
 from mpslint.semantics.worlds.choices import Behind, Written, behind_cuda, written
 from mpslint.semantics.worlds.events import Kind
 
+_UNNAMED = "the file never names torch, and who reads this is not seen"
+
 
 @rule(
     "MPS101",
@@ -90,6 +93,7 @@ from mpslint.semantics.worlds.events import Kind
     triggers=(b"cuda", b"CUDA", b"gpus"),
     unnamed=True,
     fix=Applicability.SAFE,
+    unfixed="what takes this device was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     unnamed = not names_torch(context.source.data)
@@ -110,7 +114,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if spread is not None and found.node in spread.nodes:
             if spread.is_first(found.node):
                 labels = spread.labels(context, found.node)
-                yield context.finding(rule, found.node, spread.message, labels=labels)
+                yield context.finding(
+                    rule, found.node, spread.message, labels=labels, unfixed=BY_HAND
+                )
             continue
         literal = literals.get(found.node)
         slot = context.devices.slot(found.node) if literal is not None else None
@@ -129,6 +135,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if fixable
             else None,
             fix=partial(replace_literal, context, literal, slot) if fixable else None,  # type: ignore[arg-type]
+            unfixed=_UNNAMED if unnamed else partial(of_literal, context, literal, slot),
         )
     for name, uses in placed.items():
         yield context.finding(
@@ -138,6 +145,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             labels=tuple(context.label(use.node, "used here as well") for use in uses[1:]),
             applicability=partial(_level, context, [use.node for use in uses]),
             fix=partial(place_numbered, context, [use.node for use in uses]),
+            unfixed=f"where {name} gets its number, or that it is one for certain, is not seen",
         )
     for given in trainers_of_gpus(context):
         yield context.finding(
@@ -145,6 +153,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             given,
             "`gpus` asks Lightning for GPUs of CUDA, and raises where there are none:"
             ' `accelerator="auto"` takes what there is',
+            unfixed="how many devices a Mac should be asked for is for its author to say",
         )
     for behind in behind_cuda(context.worlds):
         yield _gated(context, rule, behind)
@@ -175,6 +184,7 @@ def _gated(context: Context, rule: Rule, behind: Behind) -> Finding:
         labels=context.refused(event) or context.decided(event),
         applicability=level,
         fix=fix,
+        unfixed="what else hangs on CUDA here was not understood",
     )
 
 

@@ -144,6 +144,15 @@ def test_what_goes_to_the_current_gpu_goes_along_where_the_number_makes_it_that(
     assert "torch.ones(2).to(device)" in fixed(current) or "device=device)" in fixed(current)
 
 
+def test_the_first_of_a_list_that_may_be_empty_is_not_asked_for_sooner() -> None:
+    text = SCRIPT.replace("OPTION", "type=int, nargs='*', default=[]").replace(
+        "model = torch.nn.Linear(2, 2).cuda(args.gpu)",
+        "model = torch.nn.Linear(2, 2)\nif len(args.gpu) > 0:\n    model.cuda(args.gpu[0])",
+    )
+    text = text.replace("x.cuda(args.gpu)", "x")
+    assert "torch.device(" not in fixed(text, unsafe=True)
+
+
 FUNCTIONS = """\
 import torch
 

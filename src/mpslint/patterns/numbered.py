@@ -8,7 +8,7 @@ number (`self.gpu = gpu`), else where the function or the script that has it fir
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from mpslint.facts.priors import names_device
 from mpslint.model import Applicability, Edit, Fix, doubtful
@@ -247,12 +247,20 @@ def _asks_first(context: Context, value: ast.expr, number: Given) -> bool:
     if context.guards.at(value) & CUDA_SETTLED:
         return True
     texts = {ast.unparse(number.value), ast.unparse(value)}
+    texts |= {ast.unparse(one.value) for one in (number.value, value) if _is_listed(one)}
+    tests = [test for test, _, _ in tests_around(context, value)]
+    if _is_listed(value) and tests:
+        return True  # `args.gpus[0]`, where the list may be empty.
     return any(
         ast.unparse(part) in texts
-        for test, _, _ in tests_around(context, value)
+        for test in tests
         for part in ast.walk(test)
         if isinstance(part, ast.Name | ast.Attribute)
     )
+
+
+def _is_listed(value: ast.expr) -> TypeGuard[ast.Subscript]:
+    return isinstance(value, ast.Subscript)
 
 
 def _select(context: Context, number: Given, moves: Sequence[ast.expr]) -> Selected | None:

@@ -116,11 +116,12 @@ from __future__ import annotations
 
 # (code, name, module, severity, best fix, on by default, also where torch is not named, triggers,
 # also, names, whether these are called, summary, least confidence by default,
-# what else stands where a finding is certain, whether some kinds are told by request alone)
+# what else stands where a finding is certain, whether some kinds are told by request alone,
+# why a finding has no fix)
 Words = tuple[bytes, ...]
 Entry = tuple[
     str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, bool, str, int,
-    tuple[Words, ...], bool,
+    tuple[Words, ...], bool, str,
 ]
 RULES: tuple[Entry, ...] = (
 '''
@@ -136,7 +137,7 @@ def entry(rule: Rule) -> str:
     fix = None if rule.fix is None else int(rule.fix)
     known = (rule.code, rule.name, module, int(rule.severity), fix, rule.default, rule.unnamed)
     words = (rule.triggers, rule.also, rule.names, rule.called)
-    told = (int(rule.least), rule.certain, rule.partly)
+    told = (int(rule.least), rule.certain, rule.partly, rule.unfixed)
     return f"    {(*known, *words, rule.summary, *told)!r},\n"
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.index import Index
     from mpslint.settings import Settings
 
+_LEFT_OUT = "the settings leave out the fixes of this rule"
 _CAUSE = "MPS213"
 """The code that tells of imports of packages for CUDA alone."""
 
@@ -316,7 +317,7 @@ def _found(
         may_fix = not chosen or context.settings.may_fix(rule.code)
         for finding in rule.check(context, rule):
             if not may_fix:
-                finding.drop_fix()
+                finding.drop_fix(_LEFT_OUT if rule.fix is not None else "")
             found.append(finding)
     return found
 

@@ -83,6 +83,10 @@ class Fix(NamedTuple):
     is no other left to make."""
 
 
+Unfixed = Callable[[], str] | str | None
+"""Why there is no fix, or what finds it out when somebody asks; None or empty: nothing is known."""
+
+
 def doubtful(fix: Fix, reason: str) -> Fix:
     """The fix, unsafe, and saying why; as it is where there is no reason."""
     if not reason or reason in fix.message:
@@ -120,6 +124,7 @@ class Finding:
         "_claimed",
         "_fix",
         "_level",
+        "_unfixed",
         "by_request",
         "cell",
         "code",
@@ -152,8 +157,10 @@ class Finding:
         by_request: bool = False,
         applicability: Level = None,
         fix: Callable[[], Fix | None] | Fix | None = None,
+        unfixed: tuple[Unfixed, ...] = (),
     ) -> None:
-        """`applicability` and `fix` may be functions that find it out when somebody asks."""
+        """`applicability`, `fix` and why there is none (`unfixed`, what says most first) may be
+        functions that find it out when somebody asks."""
         self.code = code
         self.name = name
         self.message = message
@@ -175,6 +182,7 @@ class Finding:
         """Its fix, once built, will be one that `follows`."""
         self.reason: str | None = None
         """What the analysis of the fixed text has against its fix."""
+        self._unfixed = unfixed
         self._fix: Fix | None = None
         self._build: Callable[[], Fix | None] | None = None
         if isinstance(fix, Fix):
@@ -202,6 +210,19 @@ class Finding:
             self._level = self._fix.applicability if self._fix else None
         return self._fix
 
+    @property
+    def unfixed(self) -> str:
+        """Why there is no fix: one clause; empty where there is one, or nobody has more to say than
+        that the rule has none."""
+        if self.applicability is not None and self.fix is not None:
+            return ""
+        for one in self._unfixed:
+            said = one() if callable(one) else one
+            if said:
+                self._unfixed = (said,)
+                return said
+        return ""
+
     def confirm(self) -> None:
         """Offer no fix that cannot be written. A level that a rule has found out stands, and is
         found out without the libraries that writing may need."""
@@ -228,9 +249,10 @@ class Finding:
 
         self._build = doubted
 
-    def drop_fix(self) -> None:
-        """Offer no fix, whatever the rule has to offer."""
+    def drop_fix(self, reason: str = "") -> None:
+        """Offer no fix, whatever the rule has to offer; `reason` says why."""
         self._fix = self._build = self._level = None
+        self._unfixed = (reason, *self._unfixed)
 
     def without_fix(self) -> Finding:
         """The same without a fix; it keeps nothing alive that one would be built from."""
@@ -245,6 +267,7 @@ class Finding:
             self.end_column,
             confidence=self.confidence,
             labels=self.labels,
+            unfixed=tuple(one for one in self._unfixed if isinstance(one, str)),
         )
         bare.cell = self.cell
         return bare

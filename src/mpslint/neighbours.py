@@ -23,6 +23,7 @@ from mpslint.keys_read import KeysRead
 from mpslint.mentions import Mentions
 from mpslint.modules import Modules
 from mpslint.near import Near
+from mpslint.numbers_around import NumbersAround
 from mpslint.objects_made import ObjectsMade
 from mpslint.optional_modules import OptionalModules
 from mpslint.out_of_reach import Distant, NotLookedAt, may_be_device
@@ -104,6 +105,7 @@ class Neighbours(NotLookedAt):
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._kept_answers = KeptAnswers(projects, self.modules, self._distant)
+        self._numbers = NumbersAround(projects, self.modules, self._mentions, self._distant)
         self._shared = SharedByTests(settings, self.modules, self._runs, self._note, self._hear)
         self._cuda_projects = CudaProjects(projects, settings)
         self._answers: dict[tuple[object, ...], tuple[object, int]] = {}
@@ -292,11 +294,8 @@ class Neighbours(NotLookedAt):
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         path = os.path.abspath(path)
-        return self._told(
-            ("uses", path, name, method),
-            lambda: self._mentions.uses(path, name, method=method),
-            True,
-        )
+        question = ("uses", path, name, method)
+        return self._told(question, lambda: self._mentions.uses(path, name, method=method), True)
 
     def is_unreached(self, path: str) -> bool:
         path = os.path.abspath(path)
@@ -329,11 +328,8 @@ class Neighbours(NotLookedAt):
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
     ) -> list[Handed] | None:
         path = os.path.abspath(path)
-        return self._told(
-            ("given", path, name, kept, is_asked),
-            lambda: self._given_around.calls(path, name, kept, is_asked=is_asked),
-            None,
-        )
+        question, calls = ("given", path, name, kept, is_asked), self._given_around.calls
+        return self._told(question, lambda: calls(path, name, kept, is_asked=is_asked), None)
 
     def gives_text(self, path: str, given: Given) -> bool | None:
         path = os.path.abspath(path)
@@ -345,6 +341,10 @@ class Neighbours(NotLookedAt):
         question = ("answer kept", path, attribute)
         return self._told(question, lambda: self._kept_answers.answer(path, attribute), None)
 
+    def gives_numbers(self, path: str, asked: str | Given) -> bool:
+        path = os.path.abspath(path)
+        return self._told(("numbers", path, asked), lambda: self._numbers.are(path, asked), False)
+
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         return self._shared.around(os.path.abspath(path))
 
@@ -354,11 +354,8 @@ class Neighbours(NotLookedAt):
 
     def refuses(self, path: str, given: Given, outcome: Outcome, kept: str) -> bool:
         path = os.path.abspath(path)
-        return self._told(
-            ("refuses", path, given, outcome, kept),
-            lambda: self._always.refuse(path, given, outcome, kept),
-            False,
-        )
+        question, refuse = ("refuses", path, given, outcome, kept), self._always.refuse
+        return self._told(question, lambda: refuse(path, given, outcome, kept), False)
 
     def reads_key(self, path: str, key: Key) -> bool:
         path = os.path.abspath(path)

@@ -183,6 +183,10 @@ class OutOfReach(NotLookedAt):
         self.asked = True
         return None
 
+    def gives_numbers(self, path: str, asked: str | Given) -> bool:
+        self.asked = True
+        return False
+
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         self.asked = True
         return []
@@ -323,6 +327,9 @@ class Distant(NotLookedAt):
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         return None
+
+    def gives_numbers(self, path: str, asked: str | Given) -> bool:
+        return False
 
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         return []

@@ -91,6 +91,7 @@ def test_json_has_ruffs_fields_and_severity(cli: Cli, train: Path) -> None:
         "end_location": {"row": 3, "column": 23},
         "severity": "breaks",
         "confidence": "certain",
+        "no_fix": None,
         "related": [],
         "url": "docs/rules/cuda-synchronize.md",
     }

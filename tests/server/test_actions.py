@@ -116,6 +116,26 @@ def test_a_fix_by_an_editor_without_versions_or_later_edits_is_the_same(project:
     assert whole == after(project, TWO, "Fix all that mpslint")
 
 
+def test_an_editor_that_shows_what_cannot_be_done_is_told_why(project: Path) -> None:
+    text = "import torch\n\nprint(torch.ones(2).cuda(input()))\n"
+    uri = uri_of(project / "train.py")
+
+    async def scenario(editor: Editor) -> list[types.CodeAction]:
+        editor.open(uri, text)
+        await editor.diagnostics(uri)
+        return await editor.actions(uri, 2, 22)
+
+    shown = capabilities()
+    assert shown.text_document is not None
+    assert shown.text_document.code_action is not None
+    shown.text_document.code_action.disabled_support = True
+    (told,) = [one for one in in_editor(scenario, [project], client=shown) if one.disabled]
+    assert told.title == "MPS102: no fix"
+    assert told.disabled is not None
+    assert "`input()`" in told.disabled.reason
+    assert not [one for one in in_editor(scenario, [project]) if one.disabled]
+
+
 def test_an_editor_gets_only_the_kinds_that_it_asks_for(project: Path) -> None:
     uri = uri_of(project / "train.py")
 

@@ -221,7 +221,7 @@ def _withdraw(results: Iterable[FileResult], planned: dict[str, Planned]) -> Non
     """Offer no fix that a run has just refused."""
     for result in results:
         for finding in result.findings if result.path in planned else ():
-            finding.drop_fix()
+            finding.drop_fix("it was not written, since the run of the fixed program failed")
 
 
 def _without_rejected(

@@ -86,10 +86,13 @@ def _help(
     changes: dict[tuple[Edit, ...], Finding],
 ) -> Iterator[str]:
     fix = finding.fix if finding.applicability is not None else None
+    room = columns_left(style, 0)
     if fix is None:
+        said = finding.unfixed
+        if said and said not in finding.message:
+            yield from wrapped(f"no fix: {printable(said)}", room)
         return
     bar = paint("|", "blue", style)
-    room = columns_left(style, 0)
     reason = ""
     if not fixable(finding, style):
         reason = (

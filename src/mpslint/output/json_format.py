@@ -1,7 +1,7 @@
 """A JSON array of objects with ruff's field names, and `severity`.
 
 Rows and columns are 1-based, columns in characters; an edit's `content` replaces the text
-between its two locations.
+between its two locations. `no_fix` says why there is none, for rules that have fixes.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ def _row(path: str, finding: Finding, fix: Fix | None, source: SourceFile | None
         "severity": finding.severity.label,
         "confidence": finding.confidence.label,
         "fix": None if fix is None or source is None else _fix(fix, source),
+        "no_fix": (finding.unfixed or None) if fix is None else None,
         "related": [
             {"location": _place(label.row, label.column), "message": label.message}
             | ({} if label.cell is None else {"cell": label.cell})

@@ -21,7 +21,7 @@ from mpslint.patterns.calls import overrides_cuda, rewrite_call
 from mpslint.patterns.given_numbers import with_numbers
 from mpslint.patterns.legacy import find_aliases
 from mpslint.patterns.local_names import torch_name
-from mpslint.patterns.selection import Reference
+from mpslint.patterns.references import Reference
 from mpslint.patterns.statements import row_of_last_comment
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import (

@@ -13,7 +13,8 @@ from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.layout import folded
 from mpslint.patterns.local_names import torch_name
-from mpslint.patterns.selection import Reference, reference
+from mpslint.patterns.references import Reference
+from mpslint.patterns.selection import reference
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, insert, quote, replace, replace_span
 
@@ -26,6 +27,10 @@ _SCALER_ON_MPS, _AUTOCAST_ON_MPS = (2, 8), (2, 5)
 _HOLDER = ("torch.cuda", "amp")
 _STEPPING_BACK = ("backward", "grad", "manual_backward")
 _MESSAGE = "Use the selected device's autocast"
+
+
+OLD = "; no fix, since "
+"""How `too_old` begins."""
 
 
 def is_off(call: ast.Call) -> bool:
@@ -42,7 +47,7 @@ def too_old(context: Context) -> str:
         return ""
     oldest = ".".join(map(str, settings.oldest_torch))
     return (
-        f"; no fix, since {settings.oldest_by} lets in torch {oldest}, whose autocast raises "
+        f"{OLD}{settings.oldest_by} lets in torch {oldest}, whose autocast raises "
         "on MPS (raise it to 2.5, or set min-torch)"
     )
 

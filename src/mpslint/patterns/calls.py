@@ -10,10 +10,9 @@ from mpslint.patterns.availability import cuda_available
 from mpslint.patterns.early_cast import cast_behind, cast_first
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.named_gpus import several_gpus
-from mpslint.patterns.selection import Reference
+from mpslint.patterns.references import Reference
 from mpslint.patterns.text import holds_comment, quote, replace, replace_span
 from mpslint.semantics.let_go import makes_source, replaces_source
-from mpslint.semantics.ranks import rank_of
 from mpslint.semantics.sure_devices import may_be_text
 from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.values import Kind
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.state import Class
 
 _OWNERS = "classes with a cuda method"
-_INDEX = "moves by an index"
 
 
 def is_cuda_move(node: ast.AST) -> bool:
@@ -45,7 +43,6 @@ def _target(call: ast.Call) -> ast.expr | None:
     return None
 
 
-BY_INDEX = "other things of the file go to a GPU by its index, and would stay there"
 OWN_CUDA = ".cuda() may be a method of this file, which .to() would not call"
 
 
@@ -85,8 +82,11 @@ def _owners(context: Context) -> list[ast.ClassDef]:
     return owners
 
 
-def rewrite_call(context: Context, call: ast.Call, device: Reference) -> tuple[Edit, ...] | None:
-    """Edits from `.cuda(...)` or `.to("cuda", ...)` to `.to(device, ...)`."""
+def rewrite_call(
+    context: Context, call: ast.Call, device: Reference, *, replaces: bool = False
+) -> tuple[Edit, ...] | None:
+    """Edits from `.cuda(...)` or `.to("cuda", ...)` to `.to(device, ...)`; None where it goes to a
+    GPU of its own, unless the device `replaces` that one."""
     function = call.func
     assert isinstance(function, ast.Attribute)
     source = context.source
@@ -103,7 +103,7 @@ def rewrite_call(context: Context, call: ast.Call, device: Reference) -> tuple[E
         return None
     arguments = [device.text]
     own = gpu_of(call)
-    follows = own is not None and device.text == f"{source.segment(own)}.device"
+    follows = replaces or (own is not None and device.text == f"{source.segment(own)}.device")
     for position, argument in enumerate(call.args):
         if position == 0:
             if not default_gpu(context, argument) and not follows:
@@ -166,26 +166,6 @@ def named_index(call: ast.Call) -> int | None:
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
     value = given[0].value if given and isinstance(given[0], ast.Constant) else None
     return value if isinstance(value, int) else None
-
-
-def leaves_index(context: Context, function: ast.AST | None = None) -> bool:
-    """Whether the file (or `function`) moves something to a GPU by an index that no fix can do
-    without (`x.cuda(args.gpu)`): what is moved by `.cuda()` must stay with it."""
-    if _INDEX not in context.memo:
-        context.memo[_INDEX] = {
-            context.index.function(call)
-            for call in context.index.calls.get("cuda", ())
-            if isinstance(call.func, ast.Attribute)
-            and not context.resolve(call.func)
-            and not context.guards.has(call, "cuda", "no-mps")
-            for given in [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
-            if not default_gpu(context, given)
-            and rank_of(context, call) is None
-            and gpu_of(call) is None
-        }
-    holders = context.memo[_INDEX]
-    assert isinstance(holders, set)
-    return function in holders if function is not None else bool(holders)
 
 
 def names_first_gpu(call: ast.Call) -> bool:

@@ -16,7 +16,8 @@ from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.layout import wrapped_chain
 from mpslint.patterns.local_names import free_name, torch_name
 from mpslint.patterns.place import settles_too_early
-from mpslint.patterns.selection import Reference, other_device, reference
+from mpslint.patterns.references import Reference
+from mpslint.patterns.selection import other_device, reference
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import alone_on_lines, indent_unit, insert, quote
 from mpslint.semantics.index import FUNCTIONS

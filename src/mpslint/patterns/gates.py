@@ -30,7 +30,7 @@ from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
 from mpslint.patterns.load_arms import loads_to_host
 from mpslint.patterns.named_gpus import changes_gpu, several_gpus
 from mpslint.patterns.operand import operand_gate
-from mpslint.patterns.selection import Reference
+from mpslint.patterns.references import Reference
 from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
 from mpslint.patterns.switches import asked
 from mpslint.semantics.facts_known import CUDA_SETTLED

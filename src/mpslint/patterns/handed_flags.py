@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit
 from mpslint.patterns.gate_device import device_for, may_keep_device, positive
 from mpslint.patterns.local_names import torch_name
-from mpslint.patterns.selection import Reference
+from mpslint.patterns.references import Reference
 from mpslint.patterns.text import holds_comment, quote, replace
 from mpslint.records import NamedTuple
 from mpslint.semantics.consumers import given_to

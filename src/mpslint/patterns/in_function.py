@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.patterns.flat import of_chain, statement_of
@@ -155,7 +155,7 @@ def _bound_in(
     needing = [
         place for place in (node, *places) if place is owner or context.index.within(place, owner)
     ]
-    first = _first(context, owner.body, needing)
+    first = first_in_need(context, owner.body, needing)
     # What is bound below `if __name__ == "__main__":` is the module's.
     around = context.tree if isinstance(owner, ast.If) else owner
     taken = {item.id for item in ast.walk(around) if isinstance(item, ast.Name)}
@@ -195,7 +195,9 @@ def _told(statement: ast.stmt) -> str | None:
     return ast.unparse(call.func.value)
 
 
-def _first(context: Context, block: list[ast.stmt], needing: list[ast.AST]) -> ast.stmt | None:
+def first_in_need(
+    context: Context, block: list[ast.stmt], needing: Sequence[ast.AST]
+) -> ast.stmt | None:
     """The first statement that needs the device: in the arm that alone needs it, where one does."""
 
     def needs(item: ast.AST) -> bool:
@@ -206,7 +208,7 @@ def _first(context: Context, block: list[ast.stmt], needing: list[ast.AST]) -> a
     for arm in arms:
         inside = [p for p in needing if any(context.index.within(p, item) for item in arm)]
         if len(inside) == len(needing) and not _is_elif(context, arm):
-            return _first(context, arm, needing)
+            return first_in_need(context, arm, needing)
     return first
 
 

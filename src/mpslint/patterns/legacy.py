@@ -10,7 +10,8 @@ from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.layout import folded
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.operand import operand_of
-from mpslint.patterns.selection import Reference, reference, reference_level
+from mpslint.patterns.references import Reference
+from mpslint.patterns.selection import reference, reference_level
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace
 from mpslint.records import NamedTuple

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
-from mpslint.patterns.calls import BY_INDEX, leaves_index
+from mpslint.patterns.by_index import BY_INDEX, leaves_index
 from mpslint.patterns.chosen_beside import widened_beside
 from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
 from mpslint.patterns.flat import flat, of_chain
@@ -18,8 +18,9 @@ from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.met import default_of_met, device_of_met
 from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.place import device_places, settles_too_early
+from mpslint.patterns.references import Reference
 from mpslint.patterns.repeated_chain import shared_device
-from mpslint.patterns.selection import Reference, chain, does_nothing_itself, in_style, reference
+from mpslint.patterns.selection import chain, does_nothing_itself, in_style, reference
 from mpslint.patterns.styles import has_busy_helper, is_inline
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import holds_comment, insert, needs_parentheses, replace

@@ -18,7 +18,8 @@ from mpslint.patterns.only_copied import (
     meets_tensors,
 )
 from mpslint.patterns.read_to import is_read_to
-from mpslint.patterns.selection import Reference, reference
+from mpslint.patterns.references import Reference
+from mpslint.patterns.selection import reference
 from mpslint.patterns.text import (
     holds_comment,
     indent_unit,

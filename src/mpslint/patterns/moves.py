@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Fix, doubtful
 from mpslint.patterns.already_there import drop_move
 from mpslint.patterns.arms import add_arms
+from mpslint.patterns.by_index import BY_INDEX, leaves_index
 from mpslint.patterns.calls import (
-    BY_INDEX,
     OWN_CUDA,
     gpu_of,
-    leaves_index,
     named_index,
     overrides_cuda,
     rewrite_call,
 )
 from mpslint.patterns.gates import gates_level, only_asked, open_gates, stays_behind
+from mpslint.patterns.numbered import move_numbered
 from mpslint.patterns.operand import follow_operand, operand_gate
 from mpslint.patterns.ranked import move_ranked
+from mpslint.patterns.references import Reference
 from mpslint.patterns.refusal import opened_refusals
-from mpslint.patterns.selection import Reference, reference, reference_level
+from mpslint.patterns.selection import reference, reference_level
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import moved_elsewhere
 from mpslint.semantics.ranks import rank_of
@@ -54,6 +55,9 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
     level = Applicability.UNSAFE if _parting(context, call) else Applicability.SAFE
     if rank_of(context, call) is not None:
         return level
+    numbered = move_numbered(context, call)
+    if numbered is not None:
+        return min(level, numbered.applicability)
     if rewrite_call(context, call, _SOME_DEVICE) is None:
         return _level(add_arms(context))
     there = reference_level(context, call)
@@ -95,6 +99,9 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     ranked = move_ranked(context, call)
     if ranked is not None:
         return doubtful(ranked, parting)
+    numbered = move_numbered(context, call)
+    if numbered is not None:
+        return doubtful(numbered, parting)
     if rewrite_call(context, call, _SOME_DEVICE) is None:
         return add_arms(context)
     found = reference(context, call, named_index(call))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.literal import name_default, name_device
 from mpslint.patterns.local_names import torch_name
-from mpslint.patterns.selection import Reference, reference
+from mpslint.patterns.references import Reference
+from mpslint.patterns.selection import reference
 from mpslint.patterns.text import needs_parentheses, replace
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.asked_device import asked_device
 from mpslint.patterns.calls import rewrite_call
 from mpslint.patterns.gate_idiom import Gate, is_idiom, keep_arm, stands_in
-from mpslint.patterns.selection import Reference
+from mpslint.patterns.references import Reference
 from mpslint.patterns.statements import can_dedent, dedent_body
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.records import NamedTuple

@@ -16,6 +16,7 @@ from mpslint.patterns.availability import cuda_available, mps_available, opening
 from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use, type_in_use, typed
 from mpslint.patterns.local_names import free_name, torch_name
 from mpslint.patterns.named_gpus import changes_gpu
+from mpslint.patterns.numbered import about_to_be_selected, of_another_gpu
 from mpslint.patterns.place import (
     Place,
     comes_before,
@@ -26,8 +27,8 @@ from mpslint.patterns.place import (
     settles_somewhere,
 )
 from mpslint.patterns.place import settles_too_early as settles_too_early
-from mpslint.patterns.text import indent_unit, insert, quote
-from mpslint.records import NamedTuple
+from mpslint.patterns.references import Reference
+from mpslint.patterns.text import indent_unit, insert, missing_gap, quote
 from mpslint.semantics.companions import companion
 from mpslint.semantics.handed_devices import handed_device
 from mpslint.semantics.index import LOOPS
@@ -42,25 +43,6 @@ if TYPE_CHECKING:
 
 _CUDA_TEXT = "how the file names its GPU"
 _STRANGER = "nothing of the file needs torch yet: what reads it may have none"
-
-
-class Reference(NamedTuple):
-    """How to name the selected device at a place."""
-
-    text: str
-    is_string: bool
-    edits: tuple[Edit, ...]
-    """What must be added to the file for it; empty where the device is there already."""
-    level: Applicability = Applicability.SAFE
-    """Unsafe where somebody else may have chosen another device than the CUDA one."""
-    asks: bool = False  # `get_device()`: it asks the machine wherever it stands
-    reason: str = ""
-    """Why it is unsafe."""
-
-    @property
-    def type_text(self) -> str:
-        """The device type as a string, for `autocast` and its like."""
-        return f"{self.text}.type" if not self.is_string else self.text
 
 
 def chain(
@@ -122,7 +104,9 @@ def reference(
         # A module's selection says what is there, an object on what its tensors are.
         if used is None or not type_only or not is_of_module(context, at_hand):
             text = typed(context, at_hand, torch_name(context, node)) if type_only else at_hand.text
-            return Reference(text, at_hand.is_string, ())
+            other = "" if type_only else of_another_gpu(context, at_hand)
+            level = Applicability.UNSAFE if other else Applicability.SAFE
+            return Reference(text, at_hand.is_string, (), level, reason=other)
     if used is not None and used[2] is Applicability.SAFE:
         return Reference(used[0], used[1], ())
     sent = type_in_use(context, node, torch_name(context, node)) if type_only else None
@@ -138,7 +122,7 @@ def reference(
     handed = handed_device(context, node) if index is None and not type_only else None
     if handed is not None:
         return Reference(handed[0], handed[1], ())
-    added = _added(context, node, index)
+    added = _added(context, node, index, type_only=type_only)
     if added is None and at_hand is not None and fits:
         reason = other_device(at_hand.text)
         return Reference(at_hand.text, at_hand.is_string, (), Applicability.UNSAFE, reason=reason)
@@ -156,7 +140,8 @@ def reference_level(context: Context, node: ast.AST) -> Applicability | None:
     at_hand = context.devices.at_hand(node)
     fits = at_hand is not None and _same_gpu(context, at_hand.indexed, None)
     if at_hand is not None and fits and _keeps_choice(context, at_hand):
-        return Applicability.SAFE
+        other = of_another_gpu(context, at_hand)
+        return Applicability.UNSAFE if other else Applicability.SAFE
     return used[2]
 
 
@@ -176,11 +161,16 @@ def _same_gpu(context: Context, indexed: bool, index: int | None) -> bool:
     return not changes_gpu(context)
 
 
-def _added(context: Context, node: ast.AST, index: int | None) -> Reference | None:
+def _added(
+    context: Context, node: ast.AST, index: int | None, *, type_only: bool = False
+) -> Reference | None:
     """A selection of its own, after the imports; none yet where the function is about to get
     the device of its process."""
     if is_ranked(context, node):
         return None
+    numbered = about_to_be_selected(context, node, type_only=type_only)
+    if numbered is not None:
+        return numbered
     place, cuda = find_place(context, node), _cuda_text(context)
     if place is None:
         late = place_of_function(context, node)
@@ -381,17 +371,8 @@ def with_gaps(context: Context, found: styles.Selection) -> str:
     lead = context.source.newline if unfinished and found.before else ""
     tail = ""
     if "def " in found.before:
-        tail = context.source.newline * _missing_gap(text[found.offset :])
+        tail = context.source.newline * missing_gap(text[found.offset :])
     return lead + found.before + tail
-
-
-def _missing_gap(rest: str) -> int:
-    """How many blank lines must be added behind a function that `rest` follows."""
-    if not rest.strip():
-        return 0
-    lines = rest.splitlines()
-    blank = next(number for number, line in enumerate(lines) if line.strip())
-    return max(2 - blank, 0)
 
 
 def _styled(context: Context, name: str, place: Place, styled: styles.Selection) -> Reference:

@@ -112,3 +112,12 @@ def needs_parentheses(node: ast.AST, parent: ast.AST | None) -> bool:
         | ast.Expr
         | ast.NamedExpr,
     )
+
+
+def missing_gap(rest: str) -> int:
+    """How many blank lines must be added behind a function that `rest` follows."""
+    if not rest.strip():
+        return 0
+    lines = rest.splitlines()
+    blank = next(number for number, line in enumerate(lines) if line.strip())
+    return max(2 - blank, 0)

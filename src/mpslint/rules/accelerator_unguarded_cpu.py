@@ -48,6 +48,7 @@ from mpslint.semantics.context import Context
     severity=Severity.BREAKS,
     triggers=(b"accelerator",),
     fix=Applicability.SAFE,
+    unfixed="the call is part of more than a statement",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.accelerator.{name}" for name in accelerator_on_mps()]

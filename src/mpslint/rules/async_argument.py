@@ -54,6 +54,7 @@ _METHODS = ("cuda", "copy_", "type", "to")
     severity=Severity.BREAKS,
     triggers=(WORD.encode(),),
     fix=Applicability.SAFE,
+    unfixed="who else uses this name is not seen",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     found = places(context.source.text)

@@ -81,6 +81,7 @@ _MOVING_CALLS = (
     triggers=(b"DataLoader",),
     default=False,
     fix=Applicability.UNSAFE,
+    unfixed="no device is at hand here, or the names of the batch were not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not _may_matter(context):

@@ -48,6 +48,7 @@ from mpslint.semantics.worlds.without_mps import named, replaces_cuda
     severity=Severity.BREAKS,
     triggers=(b"mps",),
     fix=Applicability.SAFE,
+    unfixed="what the code does without a device was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in named(context.worlds, ("mps",)):

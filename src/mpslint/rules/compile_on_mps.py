@@ -55,6 +55,7 @@ _GRAPH_MODES = ("max-autotune", "reduce-overhead")
     triggers=(b"compile",),
     default=False,
     fix=Applicability.UNSAFE,
+    unfixed="the arguments of the call were not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if b"mps" not in context.source.data or not _knows_mps(context):

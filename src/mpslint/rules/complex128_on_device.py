@@ -49,6 +49,7 @@ from mpslint.semantics.wide_dtypes import requests
     severity=Severity.BREAKS,
     triggers=(b"complex", b"cdouble"),
     fix=Applicability.SAFE,
+    unfixed="where the dtype comes from was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for request in requests(context, "complex128"):

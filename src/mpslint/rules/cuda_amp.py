@@ -44,7 +44,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Severity
-from mpslint.patterns.autocast import drop_unused_import, is_off, portable_call, too_old
+from mpslint.patterns.autocast import OLD, drop_unused_import, is_off, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS
@@ -66,6 +66,7 @@ _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
     also=((b"cuda",),),
     fix=Applicability.SAFE,
     least=Confidence.CERTAIN,
+    unfixed="the arguments, or what else uses the result, were not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     uses = _uses(context)
@@ -80,7 +81,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             _message(name, call) + old,
             applicability=Applicability.SAFE if fixable else None,
             fix=partial(portable_call, context, call) if call and fixable else None,
+            unfixed=_unfixed(call, old),
         )
+
+
+def _unfixed(call: ast.Call | None, old: str) -> str:
+    if old:
+        return old.removeprefix(OLD)
+    return "" if call is not None else "it is kept under a name, and what calls that is not seen"
 
 
 def _imports(context: Context, rule: Rule, wrong: set[ast.AST]) -> Iterator[Finding]:

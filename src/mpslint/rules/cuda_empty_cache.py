@@ -76,6 +76,7 @@ _LETTING_GO = ("torch.cuda.empty_cache", "gc.collect", "time.sleep")
     also=((b"cuda",),),
     fix=Applicability.SAFE,
     least=Confidence.CERTAIN,
+    unfixed="the call is part of more than a statement",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     found = [(event, _confidence(context, event.call)) for event in _missing(context)]

@@ -76,6 +76,7 @@ _HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
     triggers=(b"cuda",),
     fix=Applicability.UNSAFE,
     partly=True,
+    unfixed="MPS has events alone, and what is done with this was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in _NAMES]

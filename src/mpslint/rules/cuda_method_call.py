@@ -44,12 +44,15 @@ computed with a tensor that the function is given (`y.cuda() * x.view(-1)`) or h
 (`torch.zeros(x.size()).cuda() * x`). What such a tensor has made beside it
 (`torch.zeros_like(x).cuda() + x`) is there already: the move goes, and its test for CUDA with it.
 In `.cuda().float()` of what NumPy may have made float64 the cast comes first, since MPS takes no
-float64. Moves behind a test for CUDA lose the test, all of them or none, since a model on MPS and a
-batch on the CPU do not meet. Where they cannot lose it (`.cuda(args.gpu)`, arms that wrap the model
-for several GPUs), the CUDA code stays as it is, and an arm for MPS beside it does what the CPU did
-and moves the same things. Who leaves out the number of a GPU (`if gpu is not None:`), or gives a
-negative one where the file reckons with these, stays on the CPU, unless the file moves other things
-to CUDA then. Moves of what holds no tensor go along with the first that is reported,
+float64. The GPU whose number somebody gives (`.cuda(args.gpu)`, `.cuda(self.gpu)`) stays that on
+CUDA: the device is selected once, by `torch.device("cuda", args.gpu)` and what there is elsewhere,
+and as `self.device` where a class keeps the number; unsafe where it may be no number. Moves behind
+a test for CUDA lose the test, all of them or none, since a model on MPS and a batch on the CPU do
+not meet. Where they cannot lose it (`.cuda(args.gpu)`, arms that wrap the model for several GPUs),
+the CUDA code stays as it is, and an arm for MPS beside it does what the CPU did and moves the same
+things. Who leaves out the number of a GPU (`if gpu is not None:`), or gives a negative one where
+the file reckons with these, stays on the CPU, unless the file moves other things to CUDA then.
+Moves of what holds no tensor go along with the first that is reported,
 so that a port does not read as half of one. Indices written as numbers are reported, not rewritten;
 where a class, a function or the program puts parts on several GPUs by hand (`.cuda(0)` and
 `.cuda(1)`), once.
@@ -70,6 +73,7 @@ from mpslint.patterns.moves import beside_tensor, move_level, move_with
 from mpslint.patterns.operand import operand_gate
 from mpslint.patterns.read_to import is_read_to
 from mpslint.patterns.told_choices import told_with_tests
+from mpslint.patterns.unfixed import BY_HAND, of_move
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.load_places import places_a_checkpoint
@@ -93,6 +97,7 @@ _STAYS = "moved only where the device is a CUDA one: on MPS this stays where it 
     severity=Severity.BREAKS,
     triggers=(b".cuda",),
     fix=Applicability.SAFE,
+    unfixed="what moves along with it, or stays, was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     here = [event for event in context.worlds.events(Kind.MOVED) if event.on_mac]
@@ -156,6 +161,7 @@ def _finding(
         labels=(*_deciding(context, event), *_left_beside(context, call)),
         applicability=partial(move_level, context, call),
         fix=partial(move_with, context, call, empty),
+        unfixed=partial(of_move, context, call),
     )
     beside = operand_gate(context, call) or beside_tensor(context, call)
     finding.follows = beside is not None
@@ -181,7 +187,7 @@ def _spread(context: Context, rule: Rule, call: ast.Call, spread: Spread) -> Fin
     assert isinstance(call.func, ast.Attribute)
     start, end = context.name_token(call.func)
     labels = spread.labels(context, call)
-    return context.finding_at(rule, start, end, spread.message, labels=labels)
+    return context.finding_at(rule, start, end, spread.message, labels=labels, unfixed=BY_HAND)
 
 
 def _left_beside(context: Context, move: ast.Call) -> tuple[Label, ...]:

@@ -61,6 +61,7 @@ _NAMES = ("range_push", "range_pop", "range_start", "range_end", "mark", "range"
     triggers=(b"nvtx",),
     fix=Applicability.SAFE,
     least=Confidence.CERTAIN,
+    unfixed="the call is part of more than a statement",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.cuda.nvtx.{name}" for name in _NAMES]

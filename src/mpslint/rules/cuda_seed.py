@@ -61,6 +61,7 @@ _PORTABLE = {
     triggers=(b"seed",),
     also=((b"cuda",),),
     fix=Applicability.UNSAFE,
+    unfixed="the call is part of more than a statement, or seeds what was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if is_test_file(context) and not context.placement.file_uses_devices:

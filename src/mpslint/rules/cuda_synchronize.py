@@ -56,6 +56,7 @@ from mpslint.semantics.pointers import works_on_addresses
     triggers=(b"synchronize",),
     also=((b"cuda",),),
     fix=Applicability.SAFE,
+    unfixed="the call is part of more than a statement",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     found = [

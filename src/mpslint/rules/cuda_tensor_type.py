@@ -52,6 +52,7 @@ from mpslint.patterns.legacy import (
     with_operand,
     with_operand_level,
 )
+from mpslint.patterns.unfixed import of_choice, of_type
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.legacy_types import CUDA_TYPES, is_cuda_type_name
@@ -64,6 +65,7 @@ from mpslint.semantics.legacy_types import CUDA_TYPES, is_cuda_type_name
     triggers=(b"Tensor",),
     also=((b"cuda",),),
     fix=Applicability.SAFE,
+    unfixed="one of the uses of this type was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for node in _types(context):
@@ -87,6 +89,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 fix=partial(with_operand, context, node)
                 if follows
                 else partial(open_gates, context),
+                unfixed=partial(of_choice, context, branch.test),
             )
             found.follows = follows
             yield found
@@ -97,6 +100,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 _raised(context, node),
                 applicability=partial(with_device_level, context, node),
                 fix=partial(with_device, context, node),
+                unfixed=partial(of_type, context, node),
             )
 
 

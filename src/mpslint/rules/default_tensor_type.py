@@ -48,6 +48,7 @@ from mpslint.semantics.legacy_types import is_cuda_type_name
     severity=Severity.BREAKS,
     triggers=(b"set_default_tensor_type",),
     fix=Applicability.UNSAFE,
+    unfixed="set_default_device has no part for the dtype of this type",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.set_default_tensor_type"):

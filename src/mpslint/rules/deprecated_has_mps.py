@@ -59,6 +59,7 @@ _REPLACEMENT = {
     triggers=(b"has_mps", b"has_cuda"),
     fix=Applicability.UNSAFE,
     default=False,
+    unfixed="how the answer is used was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for word in _REPLACEMENT:

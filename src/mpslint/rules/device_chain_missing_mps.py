@@ -70,6 +70,7 @@ from mpslint.patterns.chain import add_mps_arm
 from mpslint.patterns.gates import gates_level, open_gates, opens_all
 from mpslint.patterns.operand import by_operand, operand_of
 from mpslint.patterns.told_choices import ToldSelection, ToldTest, told_choices
+from mpslint.patterns.unfixed import of_choice, of_selection
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
@@ -78,6 +79,8 @@ from mpslint.semantics.switch_defaults import is_default
 from mpslint.semantics.worlds.choices import Choice, Written, offered
 from mpslint.semantics.worlds.events import Kind
 
+_OLD = "a torch before 2.5 is supported, whose autocast raises on MPS"
+
 
 @rule(
     "MPS103",
@@ -85,6 +88,7 @@ from mpslint.semantics.worlds.events import Kind
     severity=Severity.IGNORES,
     triggers=(b"cuda",),
     fix=Applicability.SAFE,
+    unfixed="what else this decides was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for told in told_choices(context):
@@ -96,7 +100,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         return
     for listed in offered(context.worlds):
         yield context.finding(
-            rule, listed, "a Mac's GPU cannot be asked for: the choices have no mps"
+            rule,
+            listed,
+            "a Mac's GPU cannot be asked for: the choices have no mps",
+            unfixed="what each of the choices does is for its author to say",
         )
 
 
@@ -127,6 +134,7 @@ def _selection(context: Context, rule: Rule, told: ToldSelection) -> Finding:
         labels=(label, *_asked_before(context, chain, told.tests)),
         applicability=Applicability.SAFE if fixable else None,
         fix=partial(add_mps_arm, context, chain) if fixable else None,
+        unfixed=partial(of_selection, context, chain) if fixable else _OLD,
     )
 
 
@@ -173,6 +181,7 @@ def _decision(context: Context, rule: Rule, told: ToldTest) -> Finding:
         labels=labels,
         applicability=partial(_level, context, test, choice),
         fix=partial(_fix, context, test, choice),
+        unfixed=partial(of_choice, context, test),
     )
     finding.follows = _asks_operand(context, test)
     return finding

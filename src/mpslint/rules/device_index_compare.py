@@ -54,6 +54,7 @@ _INDEXED = ("cuda", "mps", "xpu", "npu")
     triggers=(b".device",),
     also=((b"device(",), tuple(name.encode() for name in _INDEXED)),
     fix=Applicability.SAFE,
+    unfixed="what the number is compared for was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not any(_is_gpu(context, call) for call in context.index.calls.get("device", ())):

@@ -57,6 +57,7 @@ _METHODS = ("to", "cuda", "cpu", "float", "half", "double", "bfloat16", "detach"
     triggers=tuple(f".{method}(".encode() for method in _METHODS),
     fix=Applicability.UNSAFE,
     default=False,
+    unfixed="the result is for more than one name",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for method in _METHODS:

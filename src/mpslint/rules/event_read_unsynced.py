@@ -50,6 +50,7 @@ from mpslint.semantics.device_work import Effect
     severity=Severity.IGNORES,
     triggers=(b"elapsed_time",),
     fix=Applicability.SAFE,
+    unfixed="where the events are recorded was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.index.calls.get("elapsed_time", ()):

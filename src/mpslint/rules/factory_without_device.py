@@ -62,6 +62,7 @@ from mpslint.semantics.values import FACTORIES
     called=True,
     fix=Applicability.UNSAFE,
     default=False,
+    unfixed="the tensor that it meets is not seen to tell its device here",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not context.placement.file_uses_devices and _is_run_here(context):

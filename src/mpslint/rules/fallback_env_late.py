@@ -51,6 +51,7 @@ _VARIABLE = "PYTORCH_ENABLE_MPS_FALLBACK"
     severity=Severity.IGNORES,
     triggers=(_VARIABLE.encode(),),
     fix=Applicability.SAFE,
+    unfixed="the assignment does not stand at the top of the file, or its value is worked out",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for write in writes(context, _VARIABLE):

@@ -82,6 +82,7 @@ _MESSAGES = {
         b"gym",
     ),
     fix=Applicability.SAFE,
+    unfixed="where the dtype comes from was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for request in requests(context, "float64"):

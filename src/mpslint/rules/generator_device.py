@@ -63,6 +63,7 @@ _METHODS = frozenset(
     severity=Severity.BREAKS,
     triggers=(b"Generator", b"set_default_device"),
     fix=Applicability.UNSAFE,
+    unfixed="where the generator is made was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for item in context.index.of(ast.keyword):

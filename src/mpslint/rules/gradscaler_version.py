@@ -53,6 +53,7 @@ _FIRST = (2, 8)
     severity=Severity.BREAKS,
     triggers=(b"GradScaler",),
     fix=Applicability.SAFE,
+    unfixed="the arguments of the scaler were not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.settings.oldest_torch >= _FIRST:

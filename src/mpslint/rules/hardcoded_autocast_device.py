@@ -60,6 +60,7 @@ _SWITCHED_OFF = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
     severity=Severity.IGNORES,
     triggers=(b"cuda", b"GradScaler"),
     fix=Applicability.SAFE,
+    unfixed="the arguments, or a device for them, were not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.effects_alone:

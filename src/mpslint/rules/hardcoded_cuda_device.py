@@ -46,9 +46,11 @@ Safe: a variable, default or field becomes a selection in place, with the CUDA a
 other use becomes the device at hand, or one that is selected after the imports; in a function, that
 of a tensor which what is made there meets (`x.device`), also for a default that is for nothing else
 (`device=None`). What several functions of a file write out
-alike for themselves becomes the call of one function. Unsafe behind an assertion of CUDA, which
-lets MPS in by the same fix. Code that spreads over several CUDA indices is reported, not rewritten;
-so are the settings of a file that never names torch.
+alike for themselves becomes the call of one function. What stands for a GPU by its number
+(`x.to(gpu_id)`, `torch.device(gpu_id)`) stays that on CUDA: one device is selected for all that go
+there (`torch.device("cuda", gpu_id)`, kept as `self.device` beside `self.gpu_id`). Unsafe behind an
+assertion of CUDA, which lets MPS in by the same fix. Code that spreads over several CUDA indices is
+reported, not rewritten; so are the settings of a file that never names torch.
 
 ## References
 - `torch/cuda/__init__.py` (`_lazy_init`)
@@ -64,7 +66,9 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Level,
 from mpslint.patterns.behind_refusal import device_behind, is_replaceable, literal_slot
 from mpslint.patterns.gates import gates_level, open_gates
 from mpslint.patterns.literal import replace_literal
+from mpslint.patterns.numbered import place_numbered
 from mpslint.patterns.promises import literal_level
+from mpslint.patterns.unfixed import BY_HAND, of_literal
 from mpslint.rules.registry import Rule, rule
 from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
@@ -79,6 +83,8 @@ from mpslint.semantics.trainer_gpus import trainers_of_gpus
 from mpslint.semantics.worlds.choices import Behind, Written, behind_cuda, written
 from mpslint.semantics.worlds.events import Kind
 
+_UNNAMED = "the file never names torch, and who reads this is not seen"
+
 
 @rule(
     "MPS101",
@@ -87,6 +93,7 @@ from mpslint.semantics.worlds.events import Kind
     triggers=(b"cuda", b"CUDA", b"gpus"),
     unnamed=True,
     fix=Applicability.SAFE,
+    unfixed="what takes this device was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     unnamed = not names_torch(context.source.data)
@@ -107,7 +114,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if spread is not None and found.node in spread.nodes:
             if spread.is_first(found.node):
                 labels = spread.labels(context, found.node)
-                yield context.finding(rule, found.node, spread.message, labels=labels)
+                yield context.finding(
+                    rule, found.node, spread.message, labels=labels, unfixed=BY_HAND
+                )
             continue
         literal = literals.get(found.node)
         slot = context.devices.slot(found.node) if literal is not None else None
@@ -126,6 +135,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if fixable
             else None,
             fix=partial(replace_literal, context, literal, slot) if fixable else None,  # type: ignore[arg-type]
+            unfixed=_UNNAMED if unnamed else partial(of_literal, context, literal, slot),
         )
     for name, uses in placed.items():
         yield context.finding(
@@ -133,6 +143,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             uses[0].node,
             f"{name} is a CUDA device: raises AssertionError where there is no CUDA",
             labels=tuple(context.label(use.node, "used here as well") for use in uses[1:]),
+            applicability=partial(_level, context, [use.node for use in uses]),
+            fix=partial(place_numbered, context, [use.node for use in uses]),
+            unfixed=f"where {name} gets its number, or that it is one for certain, is not seen",
         )
     for given in trainers_of_gpus(context):
         yield context.finding(
@@ -140,9 +153,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             given,
             "`gpus` asks Lightning for GPUs of CUDA, and raises where there are none:"
             ' `accelerator="auto"` takes what there is',
+            unfixed="how many devices a Mac should be asked for is for its author to say",
         )
     for behind in behind_cuda(context.worlds):
         yield _gated(context, rule, behind)
+
+
+def _level(context: Context, values: list[ast.expr]) -> Applicability | None:
+    fix = place_numbered(context, values)
+    return fix.applicability if fix is not None else None
 
 
 def _gated(context: Context, rule: Rule, behind: Behind) -> Finding:
@@ -165,6 +184,7 @@ def _gated(context: Context, rule: Rule, behind: Behind) -> Finding:
         labels=context.refused(event) or context.decided(event),
         applicability=level,
         fix=fix,
+        unfixed="what else hangs on CUDA here was not understood",
     )
 
 

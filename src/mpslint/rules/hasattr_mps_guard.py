@@ -54,6 +54,7 @@ _QUESTIONS = ("is_available", "device_count", "is_built")
     triggers=(b"hasattr",),
     also=((b"mps",),),
     fix=Applicability.SAFE,
+    unfixed="the code around the question was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     seen: set[ast.AST] = set()

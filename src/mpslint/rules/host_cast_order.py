@@ -57,6 +57,7 @@ _MESSAGE = "casts before the copy to the CPU: raises on MPS up to torch 2.13, gi
     triggers=(b"double", b"float64", b"complex128"),
     default=False,
     fix=Applicability.SAFE,
+    unfixed="the order of the cast and the copy cannot be changed here",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for name in ("double", "cdouble", "to", "type"):

@@ -95,6 +95,7 @@ _OF_VALUES = ("tensor", "as_tensor")
     triggers=(b".to(", b".type_as(", b".copy_(", b"tensor(", *(word.encode() for word in WORDS)),
     also=((b"def ", b"backward", b".step"),),
     fix=Applicability.UNSAFE,
+    unfixed="how it is made leaves no place for the device, or what else uses it is not seen",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     found: dict[ast.expr, tuple[Move, Step]] = {}

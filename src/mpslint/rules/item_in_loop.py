@@ -146,6 +146,7 @@ _WORDS = tuple((*group, b"def ", b"cuda", b"device") for group in TRAINING_WORDS
     ),
     also=_WORDS,
     fix=Applicability.UNSAFE,
+    unfixed="the number is needed here, or nothing says where it could wait until the loop is over",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     told = set()

@@ -43,6 +43,7 @@ from mpslint.semantics.context import Context
     severity=Severity.BREAKS,
     triggers=(b"mps",),
     fix=Applicability.SAFE,
+    unfixed="how the number is put together was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for literal in context.devices.literals:

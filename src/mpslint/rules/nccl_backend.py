@@ -60,6 +60,7 @@ _STRATEGIES = tuple(
     triggers=(b"nccl",),
     default=False,
     fix=Applicability.SAFE,
+    unfixed="where the backend comes from was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for literal in _literals(context):

@@ -54,6 +54,7 @@ _STORING = ("append", "extend", "put", "add", "setdefault", "insert", "update")
     severity=Severity.IGNORES,
     triggers=(b"non_blocking",),
     fix=Applicability.SAFE,
+    unfixed="where the copy is read was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for item in context.index.of(ast.keyword):

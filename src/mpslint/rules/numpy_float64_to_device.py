@@ -59,6 +59,7 @@ _MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
     triggers=(b"numpy", b"sklearn"),
     also=((b".to(", b"device", b"register_buffer"),),
     fix=Applicability.SAFE,
+    unfixed="where the array is made, or the device that it goes to, was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not (context.names.imports("numpy") or context.names.imports("sklearn")):

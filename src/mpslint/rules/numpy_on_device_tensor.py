@@ -108,6 +108,7 @@ class _Reason(NamedTuple):
     also=((b"import", b".numpy", b"array"),),
     fix=Applicability.SAFE,
     least=Confidence.CERTAIN,
+    unfixed="what the tensor is here, or what reads it, was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.index.calls.get("numpy", ()):

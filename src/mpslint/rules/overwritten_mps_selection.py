@@ -54,6 +54,7 @@ from mpslint.semantics.worlds.events import Kind
     severity=Severity.IGNORES,
     triggers=(b"mps",),
     fix=Applicability.UNSAFE,
+    unfixed="which of the selections should win was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not context.worlds.writes(("mps",)):

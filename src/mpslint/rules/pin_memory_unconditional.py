@@ -66,6 +66,7 @@ from mpslint.semantics.values import Kind
     severity=Severity.IGNORES,
     triggers=(b"pin_memory",),
     fix=Applicability.SAFE,
+    unfixed="it is a default, or a copy whose way was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for finding in _pinned(context, rule):

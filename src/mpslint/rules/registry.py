@@ -50,6 +50,8 @@ class Rule(NamedTuple):
     """A file that lacks all of a group of these cannot have a certain finding."""
     partly: bool = False
     """Some kinds of its findings are told to those alone who ask for the rule."""
+    unfixed: str = ""
+    """Why a finding has no fix, where nothing nearer is known; empty where the rule has none."""
 
     @property
     def check(self) -> Check:
@@ -128,6 +130,7 @@ def rule(
     least: Confidence = Confidence.INFERRED,
     certain: tuple[tuple[bytes, ...], ...] = (),
     partly: bool = False,
+    unfixed: str = "",
 ) -> Callable[[Check], Check]:
     """Declare `check`; its module's docstring is the rule's page, the first line its summary.
 
@@ -155,6 +158,7 @@ def rule(
             least,
             certain,
             partly,
+            unfixed,
         )
         _declared[code] = (known, check)
         return check
@@ -184,6 +188,7 @@ def all_rules() -> tuple[Rule, ...]:
             Confidence(least),
             certain,
             partly,
+            unfixed,
         )
         for (
             code,
@@ -201,6 +206,7 @@ def all_rules() -> tuple[Rule, ...]:
             least,
             certain,
             partly,
+            unfixed,
         ) in RULES
     )
 

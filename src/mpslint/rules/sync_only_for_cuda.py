@@ -67,6 +67,7 @@ from mpslint.semantics.device_work import Effect
     triggers=(b"synchronize",),
     fix=Applicability.SAFE,
     least=Confidence.CERTAIN,
+    unfixed="the wait is part of more than a statement or a plain choice",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event, pending in waits_for_cuda_only(context):

@@ -52,6 +52,7 @@ from mpslint.semantics.value_syntax import asked_for_type
     severity=Severity.BREAKS,
     triggers=(b".type()",),
     fix=Applicability.SAFE,
+    unfixed="the name of the type is kept, and who reads it was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in raising_types(context):

@@ -53,6 +53,7 @@ _NAMES = [
     severity=Severity.BREAKS,
     triggers=tuple(name.encode() for name in _NAMES),
     fix=Applicability.SAFE,
+    unfixed="the call is part of what was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.mps.{name}" for name in _NAMES]

@@ -70,6 +70,7 @@ _NAMES = [
     severity=Severity.BREAKS,
     triggers=(b"mps",),
     fix=Applicability.SAFE,
+    unfixed="the call is part of more than a statement",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.mps.{name}" for name in _NAMES]

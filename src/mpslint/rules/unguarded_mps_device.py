@@ -57,6 +57,7 @@ from mpslint.semantics.worlds.without_mps import honest, named, replaces_cuda
     triggers=(b"mps",),
     fix=Applicability.UNSAFE,
     default=False,
+    unfixed="what should run on other machines was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if asks_for_mps(context):

@@ -77,6 +77,7 @@ def _names() -> tuple[bytes, ...]:
     names=_names(),
     called=True,
     fix=Applicability.UNSAFE,
+    unfixed="it does not take one tensor alone that could go to the CPU and back",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     yield from _of_packages(context, rule)

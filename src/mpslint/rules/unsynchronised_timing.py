@@ -75,6 +75,7 @@ _MESSAGE = "Wait for the device before the clock is read (that changes what is m
     triggers=(b"time",),
     names=(b"time", b"timeit", b"datetime"),
     fix=Applicability.UNSAFE,
+    unfixed="no place for a wait was found, or what is timed was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     yield from _by_timeit(context, rule)

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     also=((b"MPS", b"mps", b"Mps"),),
     unnamed=True,
     fix=Applicability.SAFE,
+    unfixed="the comment was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for unused in context.unused:

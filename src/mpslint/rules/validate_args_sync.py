@@ -63,6 +63,7 @@ _NAMES = (
     triggers=(b"distributions",),
     default=False,
     fix=Applicability.UNSAFE,
+    unfixed="the arguments of the call were not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.index.calls.get("set_default_validate_args"):

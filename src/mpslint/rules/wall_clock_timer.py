@@ -53,6 +53,7 @@ from mpslint.semantics.timing import TimedSpan
     triggers=(b"time",),
     default=False,
     fix=Applicability.SAFE,
+    unfixed="what else the time is used for was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     spans = [

@@ -54,6 +54,7 @@ _PREFIX = "PYTORCH_MPS_"
     triggers=(_PREFIX.encode(),),
     default=False,
     fix=Applicability.SAFE,
+    unfixed="the assignment does not stand at the top of the file, or its value is worked out",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for write in writes(context, _PREFIX):

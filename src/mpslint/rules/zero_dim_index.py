@@ -58,6 +58,7 @@ _ASKS_TYPE = frozenset({"hasattr", "isinstance", "len"})
     severity=Severity.BREAKS,
     triggers=(b"[0]",),
     fix=Applicability.SAFE,
+    unfixed="how the value is used was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for item, tensor in indexed_numbers(context):

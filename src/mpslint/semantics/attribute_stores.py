@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _READERS = frozenset({"getattr", "hasattr", "get", "pop"})
 _SETTERS = frozenset({"setattr", "add_argument", "option", "set", "setdefault"})
+_SAYING = frozenset({"help", "metavar"})
+"""Arguments that tell people of an option."""
 _COUNT = "torch.cuda.device_count"
 
 
@@ -146,6 +148,8 @@ def _by_text(context: Context, name: str) -> Iterator[ast.expr]:
             if called in _SETTERS or not (called in _READERS or _is_device(name)):
                 raise Unknown
         elif isinstance(parent, ast.keyword):
+            if parent.arg in _SAYING:
+                continue
             if parent.arg == "dest" or not _is_device(name):
                 raise Unknown
         elif not isinstance(parent, ast.Expr | ast.Compare) and not _is_device(name):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from mpslint.model import Confidence, Finding, Fix, Label, Level, Unused
+from mpslint.model import Confidence, Finding, Fix, Label, Level, Unfixed, Unused
 from mpslint.semantics.array_sources import ArraySources
 from mpslint.semantics.asked_numbers import AskedNumbers
 from mpslint.semantics.batches import Batches
@@ -277,8 +277,10 @@ class Context:
         by_request: bool = False,
         applicability: Level = None,
         fix: Callable[[], Fix | None] | None = None,
+        unfixed: Unfixed = None,
     ) -> Finding:
-        """A finding at `node`; `applicability` and `fix` go together."""
+        """A finding at `node`; `applicability` and `fix` go together. `unfixed` says why there is
+        none, where the rule knows more of it than that it has one for others."""
         start, end = self.source.span(node)
         return self.finding_at(
             rule,
@@ -291,6 +293,7 @@ class Context:
             by_request=by_request,
             applicability=applicability,
             fix=fix,
+            unfixed=unfixed,
         )
 
     def finding_at(
@@ -306,6 +309,7 @@ class Context:
         by_request: bool = False,
         applicability: Level = None,
         fix: Callable[[], Fix | None] | None = None,
+        unfixed: Unfixed = None,
     ) -> Finding:
         row, column = self.source.position(start)
         end_row, end_column = self.source.position(end)
@@ -323,6 +327,7 @@ class Context:
             by_request=by_request,
             applicability=applicability,
             fix=fix,
+            unfixed=(unfixed, rule.unfixed),
         )
 
     def label(self, node: ast.AST, message: str) -> Label:

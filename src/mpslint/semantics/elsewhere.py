@@ -231,6 +231,10 @@ class Elsewhere(Protocol):
         """What torch says of CUDA, where that is all that the project stores under an attribute of
         this name; None: it is not."""
 
+    def gives_numbers(self, path: str, asked: str | Given) -> bool:
+        """Whether all that the project puts under an attribute of this name, or gives for this
+        parameter of the file at `path`, is whole numbers, or None."""
+
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         """What pytest reads before the file at `path` and may keep tests from a machine: the
         `conftest.py` of its folder and those above, as they are run; the nearest first."""

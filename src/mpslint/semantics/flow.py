@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, LOOPS, Index
 from mpslint.semantics.names import Binding, Names, Scope
@@ -30,7 +30,7 @@ _LEAVERS = {
 }
 
 
-def leaves(block: list[ast.stmt]) -> bool:
+def leaves(block: Sequence[ast.stmt]) -> bool:
     """Whether running `block` never goes on to the statement after it."""
     for statement in block:
         if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):

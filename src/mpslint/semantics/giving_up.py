@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mpslint.facts import machines as facts
 from mpslint.semantics.index import walk
 from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.ways_through import ends_every_way
 
 _EXITS = frozenset(name.rpartition(".")[2] for name in facts.EXITS)
 _LEAVING = (ast.Return, ast.Continue, ast.Break)
@@ -53,17 +54,4 @@ def _gives_up(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr):
         call = statement.value
         return isinstance(call, ast.Call) and last_name(call.func) in _EXITS
-    if isinstance(statement, ast.If):
-        return gives_up(statement.body) and gives_up(statement.orelse)
-    if isinstance(statement, ast.With | ast.AsyncWith):
-        return gives_up(statement.body)
-    if isinstance(statement, ast.Try):
-        tried = gives_up(statement.body) or gives_up(statement.orelse)
-        handled = all(gives_up(one.body) for one in statement.handlers)
-        return gives_up(statement.finalbody) or (tried and handled)
-    if isinstance(statement, ast.Match):
-        last = statement.cases[-1]
-        takes_all = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
-        whole = takes_all and last.guard is None
-        return whole and all(gives_up(one.body) for one in statement.cases)
-    return False
+    return ends_every_way(statement, gives_up)

@@ -14,6 +14,7 @@ from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.selected_devices import all_calls, given_for
 from mpslint.semantics.value import Kind
+from mpslint.semantics.ways_through import ends_every_way
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -238,25 +239,7 @@ def _returns_device(context: Context, function: FunctionNode, depth: int) -> boo
     return all(value is not None and surely_device(context, value, depth) for value in returned)
 
 
-def _leaves(block: list[ast.stmt]) -> bool:
+def _leaves(block: Sequence[ast.stmt]) -> bool:
     """Whether a block of a function never goes on behind its end: `leaves`, and the statements
     with arms that it does not look into."""
-    return leaves(block) or any(_does_not_go_on(one) for one in block)
-
-
-def _does_not_go_on(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.If):
-        return _leaves(statement.body) and _leaves(statement.orelse)
-    if isinstance(statement, ast.With):
-        return _leaves(statement.body)
-    if isinstance(statement, ast.Try):
-        tried = _leaves(statement.body) or _leaves(statement.orelse)
-        handled = all(_leaves(one.body) for one in statement.handlers)
-        return _leaves(statement.finalbody) or (tried and handled)
-    if isinstance(statement, ast.Match):
-        last = statement.cases[-1]
-        takes_all = last.guard is None and (
-            isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
-        )
-        return takes_all and all(_leaves(one.body) for one in statement.cases)
-    return False
+    return leaves(block) or any(ends_every_way(one, _leaves) for one in block)

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
+from pygls.capabilities import get_capability
 
 from mpslint.errors import BadSource
 from mpslint.model import Applicability
@@ -80,6 +81,8 @@ class Actions:
             fix = self._fixes.by_itself(number)
             if fix is not None and (action := self._fix(finding, fix, part)) is not None:
                 yield action
+            elif fix is None and self._shows_disabled and finding.unfixed:
+                yield self._without(finding, part)
         for code in dict.fromkeys(finding.code for _, finding, fix in here if fix is not None):
             yield from self._all_of_rule(code)
         for _, finding, _ in here:
@@ -105,6 +108,21 @@ class Actions:
             diagnostics=self._resolved(finding, part),
             is_preferred=safe or None,
             edit=edit,
+        )
+
+    @property
+    def _shows_disabled(self) -> bool:
+        """Whether the client shows what cannot be done, with the reason."""
+        return bool(
+            get_capability(self._client, "text_document.code_action.disabled_support", False)
+        )
+
+    def _without(self, finding: Finding, part: Part) -> types.CodeAction:
+        return types.CodeAction(
+            title=f"{finding.code}: no fix",
+            kind=QUICK,
+            diagnostics=self._resolved(finding, part),
+            disabled=types.CodeActionDisabled(finding.unfixed),
         )
 
     def _all_of_rule(self, code: str) -> Iterator[types.CodeAction]:

@@ -1,0 +1,69 @@
+"""Where there is no fix for a finding of a rule that has some, one clause says why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import FIXTURES, Cli
+
+from mpslint.rules.registry import all_rules
+
+NUMBERED = """\
+import torch
+
+
+def run(model, args):
+    return model(torch.ones(2).cuda(args.gpu))
+
+
+def later(args):
+    args.gpu = 1
+"""
+UNSEEN = (
+    "no fix: `args.gpu`, the number of the GPU, gets its value in more than one place, or unseen"
+)
+
+
+def rows(cli: Cli, *arguments: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(
+        cli("check", "--output-format", "json", *arguments).out
+    )
+    return found
+
+
+def test_the_clause_stands_below_the_line_of_the_finding(cli: Cli, project: Path) -> None:
+    (project / "a.py").write_text(NUMBERED)
+    lines = cli("check").out.splitlines()
+    assert UNSEEN in lines
+    (row,) = [row for row in rows(cli) if row["code"] == "MPS102"]
+    assert f"no fix: {row['no_fix']}" == UNSEEN
+
+
+def test_where_there_is_a_fix_nothing_is_said(cli: Cli, project: Path) -> None:
+    (project / "a.py").write_text(NUMBERED.replace("    args.gpu = 1\n", "    args.cpu = 1\n"))
+    assert "no fix:" not in cli("check").out
+    assert {row["no_fix"] for row in rows(cli) if row["fix"]} <= {None}
+
+
+def test_a_second_run_from_the_cache_says_it_too(cli: Cli, project: Path) -> None:
+    (project / "a.py").write_text(NUMBERED)
+    assert cli("check").out == cli("check").out
+    assert UNSEEN in cli("check").out
+
+
+def test_rules_that_fix_nothing_say_nothing(cli: Cli, project: Path) -> None:
+    fixable = {rule.code for rule in all_rules() if rule.fix is not None}
+    (project / "rules").symlink_to(FIXTURES / "rules")
+    found = rows(cli, "--select", "ALL", "rules")
+    assert {row["no_fix"] for row in found if row["code"] not in fixable} == {None}
+    assert all(row["no_fix"] for row in found if row["code"] in fixable and not row["fix"])
+
+
+@pytest.mark.parametrize("rule", [rule for rule in all_rules() if rule.fix], ids=lambda r: r.code)
+def test_each_rule_that_fixes_has_a_clause_for_what_it_does_not_fix(rule: Any) -> None:
+    assert rule.unfixed
+    assert rule.unfixed[0].islower() or rule.unfixed.startswith("MPS")
+    assert not rule.unfixed.endswith(".")

@@ -1,0 +1,211 @@
+"""`.cuda(args.gpu)` becomes `.to(device)`, with a device selected once for the number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.fixer import fix_source
+from mpslint.linter import lint
+from mpslint.model import Applicability
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+from tests.conftest import Cli
+
+OBJECT = """\
+import torch
+from torch import nn
+
+
+class Trainer:
+    def __init__(self, model, gpu: int):
+        self.gpu = gpu
+        self.model = model.cuda(gpu)
+        self.loss = nn.MSELoss().cuda(self.gpu)
+
+    def step(self, x, y):
+        x = x.cuda(self.gpu, non_blocking=True)
+        return self.loss(self.model(x), y.cuda(self.gpu))
+"""
+
+SCRIPT = """\
+import argparse
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu", OPTION)
+args = parser.parse_args()
+model = torch.nn.Linear(2, 2).cuda(args.gpu)
+
+
+def step(x):
+    return model(x.cuda(args.gpu))
+
+
+print(step(torch.ones(2, 2)))
+"""
+
+PLACED = """\
+import torch
+from data import load
+
+
+class Trainer:
+    def __init__(self, model, gpu: int):
+        self.gpu = gpu
+        self.model = model.to(gpu)
+
+    def step(self, x):
+        return self.model(x.to(self.gpu))
+
+
+def main(device):
+    model, batches = load()
+    trainer = Trainer(model, device)
+    for batch in batches:
+        trainer.step(batch)
+
+
+if __name__ == "__main__":
+    device = 0  # cuda:0
+    main(device)
+"""
+
+
+def fixed(text: str, *, unsafe: bool = False) -> str:
+    return fix_source(SourceFile("a.py", text.encode()), Settings(), unsafe=unsafe).text
+
+
+def levels(text: str) -> set[Applicability | None]:
+    found = lint(SourceFile("a.py", text.encode()), Settings())
+    return {one.applicability for one in found if one.code == "MPS102"}
+
+
+def test_an_object_that_keeps_the_number_keeps_the_device_beside_it() -> None:
+    text = fixed(OBJECT)
+    assert text.count("is_available()") == 2
+    assert '            self.device = torch.device("cuda", self.gpu)\n' in text
+    assert text.count(".to(self.device)") == 3
+    assert "x.to(self.device, non_blocking=True)" in text
+    assert ".cuda(" not in text
+
+
+def test_a_second_run_changes_nothing() -> None:
+    text = fixed(OBJECT)
+    assert fixed(text) == text
+
+
+def test_a_device_that_is_selected_by_the_number_already_is_used() -> None:
+    once = fixed(OBJECT)
+    more = once + "\n    def more(self, x):\n        return x.cuda(self.gpu)\n"
+    assert fixed(more) == more.replace("x.cuda(self.gpu)", "x.to(self.device)")
+
+
+@pytest.mark.parametrize("option", ["type=int", "type=int, default=1", "default=0"])
+def test_a_script_selects_once_for_all_its_functions(option: str) -> None:
+    text = fixed(SCRIPT.replace("OPTION", option))
+    assert text.count('torch.device("cuda", args.gpu)') == 1
+    assert text.count(".to(device)") == 2
+
+
+@pytest.mark.parametrize("option", ["default='cuda:0'", "type=str", "help='which'"])
+def test_what_may_be_no_number_is_no_safe_matter(option: str) -> None:
+    text = SCRIPT.replace("OPTION", option)
+    assert Applicability.SAFE not in levels(text)
+    assert "args.gpu)" in fixed(text)
+
+
+def test_a_number_that_the_file_gives_another_value_is_selected_behind_that() -> None:
+    text = SCRIPT.replace("OPTION", "type=int").replace(
+        "parse_args()\n", "parse_args()\nargs.gpu = args.gpu or 0\n"
+    )
+    assert fixed(text).index("args.gpu or 0") < fixed(text).index("torch.device(")
+
+
+def test_one_that_another_function_changes_is_left() -> None:
+    change = "\n\ndef later():\n    args.gpu = 1\n\n\nlater()\n"
+    text = SCRIPT.replace("OPTION", "type=int") + change
+    assert 'torch.device("cuda", args.gpu)' not in fixed(text, unsafe=True)
+
+
+def test_a_negative_number_keeps_everything_where_it_is() -> None:
+    text = SCRIPT.replace("OPTION", "type=int, default=-1")
+    assert 'torch.device("cuda", args.gpu)' not in fixed(text, unsafe=True)
+
+
+def test_what_goes_to_the_current_gpu_goes_along_where_the_number_makes_it_that() -> None:
+    text = SCRIPT.replace("OPTION", "type=int").replace(
+        "model(x.cuda(args.gpu))", "model(x.cuda(args.gpu)) + torch.ones(2).cuda()"
+    )
+    assert "torch.ones(2).cuda()" in fixed(text)
+    current = text.replace("model =", "torch.cuda.set_device(args.gpu)\nmodel =", 1)
+    assert "torch.ones(2).to(device)" in fixed(current) or "device=device)" in fixed(current)
+
+
+def test_the_first_of_a_list_that_may_be_empty_is_not_asked_for_sooner() -> None:
+    text = SCRIPT.replace("OPTION", "type=int, nargs='*', default=[]").replace(
+        "model = torch.nn.Linear(2, 2).cuda(args.gpu)",
+        "model = torch.nn.Linear(2, 2)\nif len(args.gpu) > 0:\n    model.cuda(args.gpu[0])",
+    )
+    text = text.replace("x.cuda(args.gpu)", "x")
+    assert "torch.device(" not in fixed(text, unsafe=True)
+
+
+FUNCTIONS = """\
+import torch
+
+
+def train(model, batches, args):
+    for x in batches:
+        model(x.cuda(args.gpu)).sum().backward()
+
+
+def test(model, batches, args):
+    for x in batches:
+        print(model(x.cuda(args.gpu)))
+MORE"""
+
+
+def test_functions_that_need_a_device_each_have_one_function_for_it() -> None:
+    text = fixed(FUNCTIONS.replace("MORE", ""), unsafe=True)
+    assert text.count("is_available()") == 2
+    assert text.count("    device = get_device(args.gpu)\n") == 2
+    assert fixed(text, unsafe=True) == text
+
+
+def test_what_goes_to_the_current_gpu_is_no_safe_matter_beside_such_a_function() -> None:
+    once = fixed(FUNCTIONS.replace("MORE", ""), unsafe=True)
+    more = once + "        print(torch.ones(2).cuda())\n"
+    text = fixed(more)
+    assert "torch.ones(2).to(device)" not in text
+    assert "device=device" not in text
+
+
+def test_a_number_given_to_to_takes_all_that_goes_there_along() -> None:
+    text = fixed(PLACED)
+    assert ".to(gpu)" not in text
+    assert text.count(".to(self.device)") == 2
+
+
+def test_an_option_of_another_file_is_a_number_if_nothing_of_the_project_says_otherwise(
+    cli: Cli, project: Path
+) -> None:
+    (project / "pyproject.toml").touch()
+    (project / "options.py").write_text(
+        "import argparse\n\n\ndef parse():\n    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('--gpu', type=int, default=0, help='gpu')\n"
+        "    return parser.parse_args()\n"
+    )
+    (project / "trainer.py").write_text(OBJECT.replace("gpu: int", "gpu"))
+    program = project / "main.py"
+    program.write_text(
+        "import torch\nfrom options import parse\nfrom trainer import Trainer\n\n"
+        "args = parse()\ntrainer = Trainer(torch.nn.Linear(2, 2), args.gpu)\n"
+        "print(trainer.step(torch.ones(2, 2), torch.ones(2, 2)))\n"
+    )
+    unsure = "may be something else than the number of a GPU"
+    assert unsure not in cli("check", "--output-format", "json", ".").out
+    program.write_text(program.read_text().replace("args.gpu)", "input())"))
+    assert unsure in cli("check", "--output-format", "json", ".").out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mpslint.semantics.worlds.errors import ANY_ERROR, is_dealt_with
 from mpslint.semantics.worlds.events import RAISING, Event, Kind
-from mpslint.semantics.worlds.machines import ALL, MACS
+from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
 from mpslint.semantics.worlds.stand_ins import lacking
 from mpslint.semantics.worlds.state import Class, Env, Frame, Function, Place
 from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
@@ -191,6 +191,11 @@ class Core:
     def note_probe(self, kind: Kind, worlds: int, name: str, value: Value) -> None:
         raise NotImplementedError
 
+    def is_skipped(self, kind: Kind, worlds: int, name: str, value: Value) -> bool:
+        """Whether something that is done in a test makes a skip of it on all Macs that come
+        there."""
+        raise NotImplementedError
+
     # names
 
     def lookup(self, key: str) -> Value | None:
@@ -226,17 +231,21 @@ class Core:
         likely: bool = False,
     ) -> None:
         frame = self.frame
+        here = frame.mask if worlds is None else worlds
         if frame.probing:
-            self.note_probe(kind, frame.mask if worlds is None else worlds, name, value)
+            self.note_probe(kind, here, name, value)
+        if frame.skipping and not frame.caught and self.is_skipped(kind, here, name, value):
+            self.owned(NVIDIA)
+            return
         if not self.recording:
             if (kind in RAISING or self._moves_by_name(kind)) and not frame.caught:
-                self.noted.append((kind, frame.mask if worlds is None else worlds))
+                self.noted.append((kind, here))
             return
         self.log.append(
             Event(
                 kind,
                 node,
-                frame.mask if worlds is None else worlds,
+                here,
                 (frame.tests if tests is None else tests) | frame.built,
                 name,
                 value,

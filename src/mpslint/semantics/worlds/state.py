@@ -311,6 +311,7 @@ class Frame:
         "refused",
         "replaced",
         "returns",
+        "skipping",
         "starts",
         "stored",
         "testing",
@@ -377,6 +378,8 @@ class Frame:
         """The worlds in which its statement at hand raises such an error."""
         self.asks_probe = False
         """That is told nowhere else."""
+        self.skipping = False
+        """In a test that is skipped where torch raises for want of CUDA."""
         self.testing = False
         """A test: what it does where CUDA is there is a test of CUDA, and no port's choice."""
 

@@ -41,6 +41,7 @@ from mpslint.semantics.elsewhere import (
     settled_by_import,
 )
 from mpslint.semantics.facts_known import NONE
+from mpslint.semantics.worlds.registering import registers
 from mpslint.semantics.worlds.values import NAME, Atom
 from mpslint.shared_by_tests import SharedByTests
 from mpslint.stars import Stars
@@ -69,9 +70,8 @@ _MOST_LOOKED_AT = 20_000
 """So many files were looked at, or for: what is known of them takes some thirty megabytes."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator", b"nvidia", b"nvcc")
 _HELD = (
-    *_MACHINE,
-    *(b"is_initialized", b"double", b"float64", b"import_module", b"__import__", b"exit("),
-    b"torch.ops",
+    *(*_MACHINE, b"torch.ops", b"torch.library", b"is_initialized", b"double", b"float64"),
+    *(b"import_module", b"__import__", b"exit("),
 )
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _Answer = TypeVar("_Answer")
@@ -198,7 +198,7 @@ class Neighbours(NotLookedAt):
             interpreter = self._runs.settled(found)
             self._hear(self._runs.rests_on(found))
             value = interpreter.frame.env.get(name) if interpreter is not None else None
-            if value.__class__ is not Atom or value.kind != NAME:
+            if value.__class__ is not Atom or value.kind != NAME or registers(value):
                 return value
             path, qualified = found, str(value.v)
         return None

@@ -32,6 +32,13 @@ from mpslint.semantics.worlds.names import moved_along
 from mpslint.semantics.worlds.patched import stands_in, stands_in_for_method
 from mpslint.semantics.worlds.placing import on_any_gpu
 from mpslint.semantics.worlds.refusing_calls import is_left_to_subclasses, refused_in
+from mpslint.semantics.worlds.registering import (
+    kernel_for,
+    mark_given,
+    names_operator,
+    registered_by,
+    registers,
+)
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -227,8 +234,11 @@ class Calls(DeferredCalls):
                 if value is UNK and callee.placed is not None:
                     return tensor(callee.placed[0], callee.placed[1])
                 return value
+        if kind == SKIP:
+            mark_given(callee, args)
+            return callee  # `skipUnless(...)(test)`: marked so
         self.given(node, args, keywords, looks=False)
-        return callee if kind == SKIP else UNK  # `skipUnless(...)(test)`: marked so
+        return UNK
 
     def is_below_main(self, node: ast.AST) -> bool:
         main = self.main
@@ -286,6 +296,7 @@ class Calls(DeferredCalls):
         if function.home is not self:
             # What is chosen here is told here: that file knows its parameter only.
             own = replaced_inside(function, given, MAX_DEPTH)
+            own |= {id(given[name]) for name in registered_by(function) if name in given}
             told = {name: value for name, value in keywords.items() if id(value) not in own}
             self.given_away(node, [value for value in args if id(value) not in own], told)
             for device in placed_inside(function, given, MAX_DEPTH) if self.recording else ():
@@ -442,7 +453,10 @@ class Calls(DeferredCalls):
             return UNK
         if self.project is not None:
             found = self.project.value(name)
-            if found is not None and one(found, ALL).kind != NAME:
+            named = one(found, ALL) if found is not None else UNK
+            if registers(named):
+                return kernel_for(args, keywords)  # `register = torch.library.register_kernel`
+            if found is not None and named.kind != NAME:
                 if found.__class__ is Atom:
                     return self.call(node, found, args, keywords)
                 return self._call_by_world(node, found, args, keywords)
@@ -452,6 +466,8 @@ class Calls(DeferredCalls):
         if call_worlds(name) == "cuda":
             self.owned(NVIDIA)
             return args[0] if args else UNK
+        if names_operator(args):
+            return kernel_for(args, keywords)
         self.given(node, args, keywords, looks=False, name=name)
         return UNK
 

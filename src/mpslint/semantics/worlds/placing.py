@@ -14,6 +14,7 @@ from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.loaded import is_loaded, left_on_host, meets_on_cuda
 from mpslint.semantics.worlds.machines import ALL, CPU, CUDA, GPUS, MAC, MACS, NVIDIA
 from mpslint.semantics.worlds.patched import acts_cuda
+from mpslint.semantics.worlds.registering import names_operator
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -142,6 +143,8 @@ class Placing(Core):
     ) -> None:
         """Arguments to something that cannot be followed: it may place what it makes there."""
         if (name and places_elsewhere(name)) or acts_cuda(self.frame.patched):
+            return
+        if names_operator(args):
             return
         if not looks:
             for value in (*args, *keywords.values()):

@@ -16,6 +16,7 @@ from mpslint.semantics.worlds.loaded import loaded, read_back
 from mpslint.semantics.worlds.machines import ALL, CPU, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.makers import Makers
 from mpslint.semantics.worlds.placing import ACCELERATOR
+from mpslint.semantics.worlds.registering import kernel_for
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     BOT,
@@ -107,7 +108,7 @@ class TorchCalls(Makers, Calls):
                 self.owned(NVIDIA)
             return UNK
         if short.startswith("library."):
-            return UNK  # A kernel is registered; nothing is put anywhere.
+            return kernel_for(args, keywords)  # Nothing is put anywhere.
         if name == "torch.save":
             self.saved(node, args)
             return UNK

@@ -77,7 +77,8 @@ ANSWERS: dict[str, Answer] = {
 
 ATTRIBUTES: dict[str, Answer] = {
     "torch.version.cuda": ("12", "12", ABSENT, "12", ABSENT, ABSENT),
-    "torch.version.hip": (ANY, ANY, ANY, ANY, ANY, ANY),
+    # Source: pytorch.org, "Start Locally": ROCm is for Linux, and there are no wheels for macOS.
+    "torch.version.hip": (ANY, ANY, ABSENT, ABSENT, ANY, ANY),
     "torch.has_mps": _BUILT_FOR_MPS,
     "torch.has_cuda": _BUILT_FOR_CUDA,
     "torch.testing._internal.common_utils.TEST_CUDA": _ON_CUDA,

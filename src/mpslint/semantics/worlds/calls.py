@@ -19,11 +19,13 @@ from mpslint.facts.priors import (
     matches,
     wide_of,
 )
+from mpslint.semantics.worlds.asked_by_text import asked_by_text
 from mpslint.semantics.worlds.configurations import configuration, merged, overridden
 from mpslint.semantics.worlds.core import MAX_DEPTH
 from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.fallbacks import placed_inside, replaced_inside
+from mpslint.semantics.worlds.group_starters import may_join_nccl
 from mpslint.semantics.worlds.handed import is_of_another
 from mpslint.semantics.worlds.import_statements import FINDER, IMPORTERS
 from mpslint.semantics.worlds.kernels import is_extension_operator
@@ -302,6 +304,7 @@ class Calls(DeferredCalls):
             for device in placed_inside(function, given, MAX_DEPTH) if self.recording else ():
                 self.place(device, node)
         value, ends = self.summary(function, given)
+        frame.joined = frame.joined or may_join_nccl(function)
         if bound and is_left_to_subclasses(function.node):
             value, ends = UNK, ALL
         if function.home is not self or not self.recording:
@@ -320,6 +323,9 @@ class Calls(DeferredCalls):
                         self.refusing[node] = place
                         frame.tests |= {node}
                 self.refuse(frame.mask & ~ends)
+        if value.__class__ is Atom and value.kind == UNKNOWN:  # What it looks at is not seen.
+            answer = asked_by_text(function.node.name, node, args)
+            return self.answer(answer, node) if answer is not None else value
         return value
 
     def entered_with(self, context: ast.expr, value: Value) -> Value:
@@ -460,7 +466,8 @@ class Calls(DeferredCalls):
                 if found.__class__ is Atom:
                     return self.call(node, found, args, keywords)
                 return self._call_by_world(node, found, args, keywords)
-        answer = helper_answer(name.rpartition(".")[2])
+        last = name.rpartition(".")[2]
+        answer = helper_answer(last) or asked_by_text(last, node, args)
         if answer is not None:
             return self.answer(answer, node)
         if call_worlds(name) == "cuda":
@@ -482,7 +489,8 @@ class Calls(DeferredCalls):
             return UNK
         frame = self.frame
         mask, frame.mask = frame.mask, ALL
+        recording, self.recording = self.recording, False  # That was told with the arguments.
         yes, no, _ = self.cond(node.args[0])
-        frame.mask = mask
+        frame.mask, self.recording = mask, recording
         left = no if when else yes
         return Atom(SKIP, left if left & MAC else left & ~PORTED)

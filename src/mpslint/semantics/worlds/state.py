@@ -301,6 +301,7 @@ class Frame:
         "gate",
         "in_class",
         "inside",
+        "joined",
         "mask",
         "more",
         "own",
@@ -359,6 +360,8 @@ class Frame:
         """In an autocast that is on, or of which the function asks whether it is."""
         self.own = False
         """Something that no port has was met: a CUDA graph, NCCL."""
+        self.joined = False
+        """Something was called that may have joined a process group of NCCL."""
         self.more = False
         """Whether statements follow in this block."""
         self.returns: list[tuple[int, Value]] = []

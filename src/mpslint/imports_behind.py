@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
+    from mpslint.semantics.worlds.said import Said
     from mpslint.semantics.worlds.state import Class
     from mpslint.semantics.worlds.values import Value
 
@@ -42,6 +43,9 @@ class ImportsBehind:
         return False
 
     def may_start_groups(self, qualified: str) -> bool:
+        return False
+
+    def joins_group(self, qualified: str, said: Said) -> bool:
         return False
 
     def keeps_object(self, qualified: str) -> bool:

@@ -25,9 +25,9 @@ from mpslint.semantics.worlds.core import MAX_DEPTH
 from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.fallbacks import placed_inside, replaced_inside
-from mpslint.semantics.worlds.group_starters import may_join_nccl
 from mpslint.semantics.worlds.handed import is_of_another
 from mpslint.semantics.worlds.import_statements import FINDER, IMPORTERS
+from mpslint.semantics.worlds.joining_calls import joins_elsewhere, may_join_nccl
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.names import moved_along
@@ -458,6 +458,9 @@ class Calls(DeferredCalls):
             self.given(node, [], chosen, looks=False, name=name)
             return UNK
         if self.project is not None:
+            if joins_elsewhere(self, name, node, args, keywords):
+                self.owned(NVIDIA)
+                return UNK
             found = self.project.value(name)
             named = one(found, ALL) if found is not None else UNK
             if registers(named):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
+    from mpslint.semantics.worlds.said import Said
 
 MAX_DEPTH = 8
 """Calls are followed so deep: beyond, a summary of summaries adds nothing on 70 repositories."""
@@ -41,6 +42,10 @@ class Project(Protocol):
     def may_start_groups(self, qualified: str) -> bool:
         """Whether a name, or the module of that name, is the project's and may start processes of
         NCCL; said by the text alone."""
+
+    def joins_group(self, qualified: str, said: Said) -> bool:
+        """Whether a call of an imported function joins a process group of NCCL on each way, be it
+        some files away."""
 
     def keeps_object(self, qualified: str) -> bool:
         """Whether a name is that of an object which a module of the project keeps."""
@@ -139,6 +144,8 @@ class Core:
     own_moves: dict[ast.Call, Function]
     """Calls of a `cuda` method of the project's own: which."""
     read_attributes: frozenset[str]
+    is_script: bool
+    """Whether the file does its work when it is run: nobody imports it for a name."""
     starts_groups: bool
     """Whether the text speaks of starting process groups."""
     ranked: set[Symbol]

@@ -6,11 +6,8 @@ from __future__ import annotations
 import ast
 
 from mpslint.semantics.index import FUNCTIONS, walk
-from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.ranked_tests import STARTS, starts_group
-from mpslint.semantics.worlds.state import Function
 
-_NCCL = "nccl"
 _CALLS = 3
 """So many calls away."""
 
@@ -30,15 +27,6 @@ def leading_to_groups(tree: ast.Module, text: bytes) -> frozenset[ast.AST]:
         found.update(new)
         known.update(item.name for item in new)
     return frozenset(found)
-
-
-def may_join_nccl(function: Function) -> bool:
-    """Whether a function that was run starts a process group on some way, on NCCL alone: others
-    come back from it as well (`if "RANK" not in os.environ: return`)."""
-    home: Core | None = function.home
-    if home is None or home.names_gloo or not home.starts_groups or not home.count_of(_NCCL):
-        return False
-    return function.own or starts_group(function.node.body)
 
 
 def _names_one(function: ast.AST, known: set[str]) -> bool:

@@ -48,6 +48,11 @@ def test_who_is_given_the_name_of_an_operator_registers_it(cli: Cli, project: Pa
     assert _told(cli, project, ops) == []
 
 
+def test_what_is_to_be_put_somewhere_is_told_beside_the_name(cli: Cli, project: Path) -> None:
+    ops = "from somewhere.else_ import bench\n\nbench('bits::adamw', device='cuda')\n"
+    assert _told(cli, project, f"import torch\n{ops}") == ["MPS101"]
+
+
 @pytest.mark.parametrize("operator", ["runs/adamw", "adamw", "http://adamw", "a::b c"])
 def test_any_other_text_may_name_what_is_put_there(cli: Cli, project: Path, operator: str) -> None:
     ops = _OPS.format(module="somewhere.else_", operator=operator)

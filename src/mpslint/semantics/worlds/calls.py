@@ -476,10 +476,8 @@ class Calls(DeferredCalls):
         if call_worlds(name) == "cuda":
             self.owned(NVIDIA)
             return args[0] if args else UNK
-        if names_operator(args):
-            return kernel_for(args, keywords)
         self.given(node, args, keywords, looks=False, name=name)
-        return UNK
+        return kernel_for(args, keywords) if names_operator(args) else UNK
 
     def effect_of(self, name: str, node: ast.Call, ref: Atom) -> None:
         if name in facts.EFFECTS:

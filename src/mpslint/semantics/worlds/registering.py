@@ -44,6 +44,11 @@ def names_operator(args: Iterable[Value]) -> bool:
     )
 
 
+def without_types(keywords: Env) -> Env:
+    """What else is given by name than the types of devices that a kernel is for."""
+    return {key: value for key, value in keywords.items() if key not in _TYPES}
+
+
 def kernel_for(args: Iterable[Value], keywords: Env) -> Value:
     """What registers a kernel, as a mark of the function that it is given: who registers one for
     CUDA has it run on tensors of CUDA alone."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
+    from mpslint.semantics.worlds.said import Said
     from mpslint.semantics.worlds.state import Class
     from mpslint.semantics.worlds.values import Value
 
@@ -57,6 +58,9 @@ class ImportsBehind:
 
     def may_end(self, qualified: str) -> bool:
         return self._behind.may_need_operators(self._path, qualified)
+
+    def joins_group(self, qualified: str, said: Said) -> bool:
+        return False
 
     def keeps_object(self, qualified: str) -> bool:
         return False

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.worlds.interpreter import Interpreter
+    from mpslint.semantics.worlds.said import Said
     from mpslint.semantics.worlds.values import Value as WorldValue
 
 _Answer = TypeVar("_Answer")
@@ -56,6 +57,9 @@ class Near(Distant):
 
     def may_end(self, path: str, qualified: str) -> bool:
         return self._told(path, lambda: self._all.may_end(path, qualified))
+
+    def joins_group(self, path: str, qualified: str, said: Said) -> bool:
+        return self._told(path, lambda: self._all.joins_group(path, qualified, said))
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         return self._told(path, lambda: self._all.answer_kept(path, attribute))

@@ -14,10 +14,12 @@ from mpslint.built_extensions import BuiltExtensions
 from mpslint.called_around import CalledAround
 from mpslint.compiled_modules import compiled_from
 from mpslint.cuda_projects import CudaProjects
+from mpslint.definition_texts import DEVICE_WORDS, HELD_WORDS, MACHINE_WORDS
 from mpslint.driven import Driven
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
 from mpslint.imported_runs import ImportedRuns
+from mpslint.joined_groups import JoinedGroups
 from mpslint.kept_answers import KeptAnswers
 from mpslint.keys_read import KeysRead
 from mpslint.mentions import Mentions
@@ -42,6 +44,7 @@ from mpslint.semantics.elsewhere import (
     settled_by_import,
 )
 from mpslint.semantics.facts_known import NONE
+from mpslint.semantics.worlds.registering import registers
 from mpslint.semantics.worlds.values import NAME, Atom
 from mpslint.shared_by_tests import SharedByTests
 from mpslint.stars import Stars
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
+    from mpslint.semantics.worlds.said import Said
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
@@ -68,13 +72,6 @@ _DEPTH = 4
 """So many re-exports are followed."""
 _MOST_LOOKED_AT = 20_000
 """So many files were looked at, or for: what is known of them takes some thirty megabytes."""
-_MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator", b"nvidia", b"nvcc")
-_HELD = (
-    *_MACHINE,
-    *(b"is_initialized", b"double", b"float64", b"import_module", b"__import__", b"exit("),
-    b"torch.ops",
-)
-_DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _Answer = TypeVar("_Answer")
 
 
@@ -93,6 +90,7 @@ class Neighbours(NotLookedAt):
         near = Near(self)
         self._objects = ObjectsMade(projects, self.modules, self._runs, near, self.definition)
         self._users = Users(self.modules, self._runs, near)
+        self._joined = JoinedGroups(self.modules, self._runs, self.definition, self._hear)
         self._mentions = Mentions(projects, self.modules, self._distant)
         self._driven = Driven(projects, self.modules, self._mentions, self.context)
         self._always = Always(self._mentions, self._distant)
@@ -200,7 +198,7 @@ class Neighbours(NotLookedAt):
             interpreter = self._runs.settled(found)
             self._hear(self._runs.rests_on(found))
             value = interpreter.frame.env.get(name) if interpreter is not None else None
-            if value.__class__ is not Atom or value.kind != NAME:
+            if value.__class__ is not Atom or value.kind != NAME or registers(value):
                 return value
             path, qualified = found, str(value.v)
         return None
@@ -220,7 +218,7 @@ class Neighbours(NotLookedAt):
         return self._may_say(found, name)
 
     def _may_say(self, path: str, name: str, *, classes: bool = True) -> bool:
-        said = self.modules.may_say(path, name, _HELD, classes=classes)
+        said = self.modules.may_say(path, name, HELD_WORDS, classes=classes)
         if said or self._heard_of(self._runs.may_lack(path, name)):
             return True
         return self._heard_of(self._runs.may_end(path))
@@ -232,26 +230,30 @@ class Neighbours(NotLookedAt):
         found = self._source_of(path, qualified)[0]
         return found is not None and found != path and self._heard_of(self._runs.may_end(found))
 
+    def joins_group(self, path: str, qualified: str, said: Said) -> bool:
+        asked = "joins", qualified, said
+        return self._answer(path, asked, lambda path: self._joined.joins(path, *asked[1:]), False)
+
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if not may_be_device(qualified):
             return None
 
         def ask(path: str) -> Value | None:
-            found = self._definition(path, qualified, _DEVICE)
+            found = self._definition(path, qualified, DEVICE_WORDS)
             return exported_device(found, called=called) if found is not None else None
 
         return self._answer(path, ("device", qualified, called), ask, None)
 
     def settled(self, path: str, qualified: str) -> Facts:
         def ask(path: str) -> Facts:
-            found = self._definition(path, qualified, _MACHINE)
+            found = self._definition(path, qualified, MACHINE_WORDS)
             return settled_by_import(found) if found is not None else NONE
 
         return self._answer(path, ("settled", qualified), ask, NONE)
 
     def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
         def ask(path: str) -> Facts:
-            found = self._definition(path, qualified, _MACHINE)
+            found = self._definition(path, qualified, MACHINE_WORDS)
             return implied_by_import(found, outcome, called=called) if found is not None else NONE
 
         return self._answer(path, ("implied", qualified, outcome, called), ask, NONE)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
+    from mpslint.semantics.worlds.said import Said
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.source import SourceFile
 
@@ -92,6 +93,10 @@ class OutOfReach(NotLookedAt):
         return False
 
     def may_end(self, path: str, qualified: str) -> bool:
+        self._note(qualified)
+        return False
+
+    def joins_group(self, path: str, qualified: str, said: Said) -> bool:
         self._note(qualified)
         return False
 
@@ -261,6 +266,9 @@ class Distant(NotLookedAt):
         return False
 
     def may_end(self, path: str, qualified: str) -> bool:
+        return False
+
+    def joins_group(self, path: str, qualified: str, said: Said) -> bool:
         return False
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:

@@ -77,7 +77,8 @@ ANSWERS: dict[str, Answer] = {
 
 ATTRIBUTES: dict[str, Answer] = {
     "torch.version.cuda": ("12", "12", ABSENT, "12", ABSENT, ABSENT),
-    "torch.version.hip": (ANY, ANY, ANY, ANY, ANY, ANY),
+    # Source: pytorch.org, "Start Locally": ROCm is for Linux, and there are no wheels for macOS.
+    "torch.version.hip": (ANY, ANY, ABSENT, ABSENT, ANY, ANY),
     "torch.has_mps": _BUILT_FOR_MPS,
     "torch.has_cuda": _BUILT_FOR_CUDA,
     "torch.testing._internal.common_utils.TEST_CUDA": _ON_CUDA,
@@ -463,6 +464,21 @@ CALLBACKS = _words(
     """
 )
 """Classes whose hooks a trainer calls wherever it trains."""
+# Source: torch/distributed/device_mesh.py; a mesh starts the process group of its devices' backend.
+MESHES = {
+    "torch.distributed.init_device_mesh": 0,
+    "torch.distributed.device_mesh.init_device_mesh": 0,
+    "torch.distributed.DeviceMesh": 0,
+    "torch.distributed.device_mesh.DeviceMesh": 0,
+    "torch.distributed.DeviceMesh.from_group": 1,
+    "torch.distributed.device_mesh.DeviceMesh.from_group": 1,
+}
+"""What arranges processes by their devices, with the place of the type among the arguments."""
+# Source: torch/distributed/distributed_c10d.py, `_get_default_group`: "Default process group has
+# not been initialized, please make sure to call init_process_group."
+OF_A_GROUP = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
+"""What a process asks its group, and raises where it is in none. (torch answers -1 to one that is
+given a group to which it does not belong.)"""
 CUDA_ERRORS = frozenset({"Exception", "BaseException", "AssertionError", "RuntimeError"})
 """What a handler names that catches the failure of a CUDA call without CUDA."""
 

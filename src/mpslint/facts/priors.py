@@ -239,6 +239,18 @@ def helper_answer(name: str) -> Answer | None:
     return None
 
 
+def answer_by_text(name: str, text: str) -> Answer | None:
+    """What a function that is given one text says, where it asks by it whether something is there:
+    CUDA (`is_backend_available("cuda")`), what is for CUDA by its name, a package."""
+    if not matches("questions", name):
+        return None
+    if text == "cuda":
+        return ANSWERS["torch.cuda.is_available"]
+    if package_worlds(text) is not None or definition_worlds(text) == "cuda":
+        return MAYBE_ON_CUDA
+    return None
+
+
 def asks(section: str, name: str) -> str | None:
     """The question of torch's that a helper or a flag stands for, by its last name."""
     row = find(section, name)

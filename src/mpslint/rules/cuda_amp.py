@@ -47,6 +47,7 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.autocast import OLD, drop_unused_import, is_off, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.decorated import decorates_cudas_own
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.off_by_choice import is_off_by_choice
 from mpslint.semantics.test_files import only_holds_scaler
@@ -176,6 +177,8 @@ def _is_used(context: Context, node: ast.AST) -> bool:
         node, parent = parent, parents.get(parent)
     if not isinstance(parent, FUNCTIONS) or node not in parent.decorator_list:
         return True
+    if decorates_cudas_own(context, node):
+        return False
     return bool(context.worlds.reach(parent.body[0]) & MACS)
 
 

@@ -45,6 +45,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.autocast import is_off, portable_argument, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.decorated import decorates_cudas_own
 from mpslint.semantics.test_files import only_holds_scaler
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.machines import MAC
@@ -74,6 +75,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if name not in _SWITCHED_OFF:
             continue
         if name == "GradScaler" and only_holds_scaler(context):
+            continue
+        if decorates_cudas_own(context, call):
             continue
         here = event.worlds & MAC or event.worlds
         literals = [

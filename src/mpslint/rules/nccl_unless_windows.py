@@ -46,6 +46,8 @@ from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.machines import MAC, MACS
 from mpslint.semantics.worlds.values import CONST, cases_of, places
 
+_TAKING_ONE = ("torch.cuda.set_device",)
+
 
 @rule(
     "MPS219",
@@ -91,14 +93,18 @@ def _chosen(event: Event) -> Iterator[tuple[ast.expr, ast.expr]]:
 def _goes_on_with_cuda(context: Context, event: Event) -> bool:
     """Whether whoever has joined takes a CUDA device without asking, on Windows too: what is chosen
     there is the backend, not whether there are NVIDIA GPUs."""
+    named = (
+        device
+        for device in context.worlds.events(Kind.NAMED)
+        if device.name.startswith("cuda")
+        and isinstance(context.index.parents[device.node], ast.Call | ast.keyword)
+    )
     return any(
         device.function is event.function
-        and device.name.startswith("cuda")
         and device.arm == event.arm
         and device.tests == event.tests
         and device.node.lineno > event.node.lineno  # type: ignore[attr-defined]
-        and isinstance(context.index.parents[device.node], ast.Call | ast.keyword)
-        for device in context.worlds.events(Kind.NAMED)
+        for device in (*named, *context.worlds.calls(_TAKING_ONE))
     )
 
 

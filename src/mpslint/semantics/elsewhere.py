@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.names import Binding
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
+    from mpslint.semantics.worlds.said import Said
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.source import SourceFile
 
@@ -143,6 +144,9 @@ class Elsewhere(Protocol):
     def may_end(self, path: str, qualified: str) -> bool:
         """Whether the name, or a module of that name, may start processes of NCCL or need
         operators that only CUDA has, by the texts."""
+
+    def joins_group(self, path: str, qualified: str, said: Said) -> bool:
+        """Whether a call of the function joins NCCL on each way, with these flags."""
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         """The device that the name holds, or returns when it is `called` without arguments."""

@@ -19,6 +19,7 @@ from mpslint.facts.priors import (
     matches,
     wide_of,
 )
+from mpslint.semantics.worlds.asked_by_text import asked_by_text
 from mpslint.semantics.worlds.configurations import configuration, merged, overridden
 from mpslint.semantics.worlds.core import MAX_DEPTH
 from mpslint.semantics.worlds.deferred_calls import DeferredCalls
@@ -26,12 +27,20 @@ from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.fallbacks import placed_inside, replaced_inside
 from mpslint.semantics.worlds.handed import is_of_another
 from mpslint.semantics.worlds.import_statements import FINDER, IMPORTERS
+from mpslint.semantics.worlds.joining_calls import joins_elsewhere, may_join_nccl
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.names import moved_along
 from mpslint.semantics.worlds.patched import stands_in, stands_in_for_method
 from mpslint.semantics.worlds.placing import on_any_gpu
 from mpslint.semantics.worlds.refusing_calls import is_left_to_subclasses, refused_in
+from mpslint.semantics.worlds.registering import (
+    kernel_for,
+    mark_given,
+    names_operator,
+    registered_by,
+    registers,
+)
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -227,8 +236,11 @@ class Calls(DeferredCalls):
                 if value is UNK and callee.placed is not None:
                     return tensor(callee.placed[0], callee.placed[1])
                 return value
+        if kind == SKIP:
+            mark_given(callee, args)
+            return callee  # `skipUnless(...)(test)`: marked so
         self.given(node, args, keywords, looks=False)
-        return callee if kind == SKIP else UNK  # `skipUnless(...)(test)`: marked so
+        return UNK
 
     def is_below_main(self, node: ast.AST) -> bool:
         main = self.main
@@ -286,11 +298,13 @@ class Calls(DeferredCalls):
         if function.home is not self:
             # What is chosen here is told here: that file knows its parameter only.
             own = replaced_inside(function, given, MAX_DEPTH)
+            own |= {id(given[name]) for name in registered_by(function) if name in given}
             told = {name: value for name, value in keywords.items() if id(value) not in own}
             self.given_away(node, [value for value in args if id(value) not in own], told)
             for device in placed_inside(function, given, MAX_DEPTH) if self.recording else ():
                 self.place(device, node)
         value, ends = self.summary(function, given)
+        frame.joined = frame.joined or may_join_nccl(function)
         if bound and is_left_to_subclasses(function.node):
             value, ends = UNK, ALL
         if function.home is not self or not self.recording:
@@ -309,6 +323,9 @@ class Calls(DeferredCalls):
                         self.refusing[node] = place
                         frame.tests |= {node}
                 self.refuse(frame.mask & ~ends)
+        if value.__class__ is Atom and value.kind == UNKNOWN:  # What it looks at is not seen.
+            answer = asked_by_text(function.node.name, node, args)
+            return self.answer(answer, node) if answer is not None else value
         return value
 
     def entered_with(self, context: ast.expr, value: Value) -> Value:
@@ -450,19 +467,26 @@ class Calls(DeferredCalls):
             self.given(node, [], chosen, looks=False, name=name)
             return UNK
         if self.project is not None:
+            if joins_elsewhere(self, name, node, args, keywords):
+                self.owned(NVIDIA)
+                return UNK
             found = self.project.value(name)
-            if found is not None and one(found, ALL).kind != NAME:
+            named = one(found, ALL) if found is not None else UNK
+            if registers(named):
+                return kernel_for(args, keywords)  # `register = torch.library.register_kernel`
+            if found is not None and named.kind != NAME:
                 if found.__class__ is Atom:
                     return self.call(node, found, args, keywords)
                 return self._call_by_world(node, found, args, keywords)
-        answer = helper_answer(name.rpartition(".")[2])
+        last = name.rpartition(".")[2]
+        answer = helper_answer(last) or asked_by_text(last, node, args)
         if answer is not None:
             return self.answer(answer, node)
         if call_worlds(name) == "cuda":
             self.owned(NVIDIA)
             return args[0] if args else UNK
         self.given(node, args, keywords, looks=False, name=name)
-        return UNK
+        return kernel_for(args, keywords) if names_operator(args) else UNK
 
     def _only_on(self, worlds: int) -> None:
         if self.frame.mask & ~worlds:
@@ -479,8 +503,9 @@ class Calls(DeferredCalls):
             return UNK
         frame = self.frame
         mask, frame.mask = frame.mask, ALL
+        recording, self.recording = self.recording, False  # That was told with the arguments.
         yes, no, _ = self.cond(node.args[0])
-        frame.mask = mask
+        frame.mask, self.recording = mask, recording
         left = no if when else yes
         return Atom(SKIP, left if left & MAC else left & ~PORTED)
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.paths import is_test as is_test_file
 from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
 from mpslint.semantics.worlds.runners import PREPARING
+from mpslint.semantics.worlds.skipped_errors import is_dealt_with_by, lacking, skipped_errors
 from mpslint.semantics.worlds.state import Class, Function
 from mpslint.semantics.worlds.summaries import Summaries
 from mpslint.semantics.worlds.values import (
@@ -51,6 +53,15 @@ class Collected(Summaries):
         if self.project is None or not is_test_file(self.project.path):
             return []
         return self.project.shared_by_tests()
+
+    @cached_property
+    def skips_errors(self) -> bool:
+        """Whether a hook of a `conftest.py` around skips what raises for want of CUDA."""
+        return any(is_dealt_with_by(skipped_errors(conftest.tree)) for conftest in self._shared)
+
+    def is_skipped(self, kind: Kind, worlds: int, name: str, value: Value) -> bool:
+        here = self.frame.mask & MAC
+        return bool(here) and lacking(kind, worlds & here, name, value) == here
 
     def collected_on(self) -> int:
         """The worlds in which pytest collects this file: a `conftest.py` around it may skip all

@@ -16,6 +16,7 @@ from mpslint.semantics.worlds.comparing import (
     is_nccl,
 )
 from mpslint.semantics.worlds.joining import pick
+from mpslint.semantics.worlds.listed_devices import ListedDevices
 from mpslint.semantics.worlds.machines import (
     ALL,
     CPU,
@@ -66,7 +67,7 @@ _SAME = ast.Is | ast.Eq
 _OTHER = ast.IsNot | ast.NotEq
 
 
-class Conditions(Placing, Refining):
+class Conditions(Placing, Refining, ListedDevices):
     def cond(self, node: ast.expr) -> tuple[int, int, Tests]:
         """The worlds where a test may hold, where it may fail, and the tests of the machine in
         it. The right side of `and` is looked at in the worlds that get there."""
@@ -258,6 +259,8 @@ class Conditions(Placing, Refining):
             told = self._told_by_error(node, *self.frame.raised)
             if told is not None:
                 return told
+        if (listed := self.told_by_list(node)) is not None:
+            return listed
         left = self.eval(node.left)
         if self.ranked:
             asked = answered(node, one(left, self.frame.mask))

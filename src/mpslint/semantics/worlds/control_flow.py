@@ -86,10 +86,14 @@ class ControlFlow(Probes, Branches):
         if target is not None:
             self.bind(target, value)
         broken, frame.broken = frame.broken, 0
+        own, frame.own = frame.own, False
         self.block(node.body)
         left, frame.broken = frame.broken, broken
         after = frame.mask | left or mask
-        frame.mask = mask
+        # Who comes to it takes a turn: what each turn ends in, the loop does.
+        lost = frame.own and not frame.caught and not frame.mask & MACS and _takes_turns(node)
+        frame.own = frame.own or own
+        frame.mask = mask & frame.mask if lost else mask
         frame.env = self.merge(env, mask, env, after, frame.env, NO_TESTS)
         if node.orelse:
             self.block(node.orelse)
@@ -102,8 +106,10 @@ class ControlFlow(Probes, Branches):
         if turns is not None:
             self.frame.mask = turns
         if self.frame.mask:
+            here = self.frame.mask
             for item in _seeding(iterated) or (self.items_of(iterated),):
                 self.loop(node, node.target, item)
+            mask &= ~here | self.frame.mask
         self.frame.mask = mask
 
     s_AsyncFor = s_For
@@ -415,6 +421,13 @@ def _seeding(iterated: Value) -> tuple[Value, ...] | None:
         return None
     seeds = any(facts.EFFECTS.get(str(name.v)) == "seed" for name in names)
     return items if seeds else None
+
+
+def _takes_turns(loop: ast.stmt) -> bool:
+    """Whether each turn of a loop over something comes to its end."""
+    return isinstance(loop, ast.For) and not any(
+        isinstance(item, ast.Break | ast.Continue | ast.Return) for item in walk(loop)
+    )
 
 
 def _bound_in(loop: ast.stmt) -> set[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mpslint.semantics.worlds.errors import ANY_ERROR, is_dealt_with
 from mpslint.semantics.worlds.events import RAISING, Event, Kind
-from mpslint.semantics.worlds.machines import ALL, MACS
+from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
 from mpslint.semantics.worlds.stand_ins import lacking
 from mpslint.semantics.worlds.state import Class, Env, Frame, Function, Place
 from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
+    from mpslint.semantics.worlds.said import Said
 
 MAX_DEPTH = 8
 """Calls are followed so deep: beyond, a summary of summaries adds nothing on 70 repositories."""
@@ -42,6 +43,10 @@ class Project(Protocol):
         """Whether a name, or the module of that name, is the project's and may end on a Mac what
         calls it, since it may start processes of NCCL or need operators of CUDA's; said by texts
         alone."""
+
+    def joins_group(self, qualified: str, said: Said) -> bool:
+        """Whether a call of an imported function joins a process group of NCCL on each way, be it
+        some files away."""
 
     def keeps_object(self, qualified: str) -> bool:
         """Whether a name is that of an object which a module of the project keeps."""
@@ -141,6 +146,8 @@ class Core:
     own_moves: dict[ast.Call, Function]
     """Calls of a `cuda` method of the project's own: which."""
     read_attributes: frozenset[str]
+    is_script: bool
+    """Whether the file does its work when it is run: nobody imports it for a name."""
     starts_groups: bool
     """Whether the text speaks of starting process groups."""
     ranked: set[Symbol]
@@ -193,6 +200,11 @@ class Core:
     def note_probe(self, kind: Kind, worlds: int, name: str, value: Value) -> None:
         raise NotImplementedError
 
+    def is_skipped(self, kind: Kind, worlds: int, name: str, value: Value) -> bool:
+        """Whether something that is done in a test makes a skip of it on all Macs that come
+        there."""
+        raise NotImplementedError
+
     # names
 
     def lookup(self, key: str) -> Value | None:
@@ -228,17 +240,21 @@ class Core:
         likely: bool = False,
     ) -> None:
         frame = self.frame
+        here = frame.mask if worlds is None else worlds
         if frame.probing:
-            self.note_probe(kind, frame.mask if worlds is None else worlds, name, value)
+            self.note_probe(kind, here, name, value)
+        if frame.skipping and not frame.caught and self.is_skipped(kind, here, name, value):
+            self.owned(NVIDIA)
+            return
         if not self.recording:
             if (kind in RAISING or self._moves_by_name(kind)) and not frame.caught:
-                self.noted.append((kind, frame.mask if worlds is None else worlds))
+                self.noted.append((kind, here))
             return
         self.log.append(
             Event(
                 kind,
                 node,
-                frame.mask if worlds is None else worlds,
+                here,
                 (frame.tests if tests is None else tests) | frame.built,
                 name,
                 value,

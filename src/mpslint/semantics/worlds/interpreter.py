@@ -122,7 +122,6 @@ class Interpreter(Collected, Rebinding, Methods):
         self._settled = False
         own = frozenset(item.name for item in tree.body if isinstance(item, FUNCTIONS))
         self.is_script = any(_runs(statement, own) for statement in tree.body)
-        """Whether the file does its work when it is run: nobody imports it for a name."""
         self.main = next((item for item in tree.body if _is_main(item)), None)
         names = b"global" in text and _GLOBAL.findall(text)
         self.rebound = frozenset(

@@ -6,7 +6,7 @@ import ast
 import builtins
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import matches, names_device
+from mpslint.facts.priors import helper_answer, matches, names_device
 from mpslint.semantics.worlds.conditions import Conditions
 from mpslint.semantics.worlds.configurations import setting
 from mpslint.semantics.worlds.empty_modules import has_part
@@ -76,13 +76,18 @@ class Names(Wrapping, Conditions):
                     return Atom(NAME, node.id)
                 value = self.of_all_names(node.id)
                 if value is None:
-                    return UNK
+                    return self._bound_nowhere(node.id)
         if value.__class__ is Atom and not self.calling:
             if value.kind == FUNCTION:
                 self._handed_on(value)
             elif value.kind == NAME:
                 return self.resolved(value, node)
         return value
+
+    def _bound_nowhere(self, name: str) -> Atom:
+        """A name that comes with all names of a package, or was forgotten: a helper of a well-known
+        library says by its name what it asks."""
+        return Atom(NAME, name) if self.calling and helper_answer(name) is not None else UNK
 
     def as_edited(self, name: str, value: Value) -> Value:
         """What a name of the module may be, where its user edits what it is."""

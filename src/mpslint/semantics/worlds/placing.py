@@ -14,6 +14,7 @@ from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.loaded import is_loaded, left_on_host, meets_on_cuda
 from mpslint.semantics.worlds.machines import ALL, CPU, CUDA, MAC, MACS, NVIDIA
 from mpslint.semantics.worlds.patched import acts_cuda
+from mpslint.semantics.worlds.registering import names_operator, without_types
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -126,6 +127,8 @@ class Placing(Counts):
         """Arguments to something that cannot be followed: it may place what it makes there."""
         if (name and places_elsewhere(name)) or acts_cuda(self.frame.patched):
             return
+        if names_operator(args):
+            args, keywords = [], without_types(keywords)
         if not looks:
             for value in (*args, *keywords.values()):
                 self._flags_in(value, node)

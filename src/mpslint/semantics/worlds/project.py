@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
+    from mpslint.semantics.worlds.said import Said
     from mpslint.semantics.worlds.state import Class
 
 _OBJECTS = ("assign", "annotate", "with", "unpack")
@@ -39,6 +40,9 @@ class Imports:
 
     def may_end(self, qualified: str) -> bool:
         return self._elsewhere.may_end(self._path, qualified)
+
+    def joins_group(self, qualified: str, said: Said) -> bool:
+        return self._elsewhere.joins_group(self._path, qualified, said)
 
     def keeps_object(self, qualified: str) -> bool:
         return self._is_bound(qualified, _OBJECTS)

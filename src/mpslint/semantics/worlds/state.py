@@ -301,6 +301,7 @@ class Frame:
         "gate",
         "in_class",
         "inside",
+        "joined",
         "mask",
         "more",
         "own",
@@ -311,6 +312,7 @@ class Frame:
         "refused",
         "replaced",
         "returns",
+        "skipping",
         "starts",
         "stored",
         "testing",
@@ -358,6 +360,8 @@ class Frame:
         """In an autocast that is on, or of which the function asks whether it is."""
         self.own = False
         """Something that no port has was met: a CUDA graph, NCCL."""
+        self.joined = False
+        """Something was called that may have joined a process group of NCCL."""
         self.more = False
         """Whether statements follow in this block."""
         self.returns: list[tuple[int, Value]] = []
@@ -377,6 +381,8 @@ class Frame:
         """The worlds in which its statement at hand raises such an error."""
         self.asks_probe = False
         """That is told nowhere else."""
+        self.skipping = False
+        """In a test that is skipped where torch raises for want of CUDA."""
         self.testing = False
         """A test: what it does where CUDA is there is a test of CUDA, and no port's choice."""
 

@@ -62,6 +62,7 @@ _QUOTES = ("'", '"')
 
 class Summaries(Parameters):
     functions: dict[FunctionNode, Function]
+    fixtures: dict[str, Function]
     ends: dict[Function | None, int]
     """The worlds that come to the end of a function, or of the file."""
 
@@ -198,6 +199,11 @@ class Summaries(Parameters):
                     left |= worlds & called
         return left or ALL
 
+    @property
+    def skips_errors(self) -> bool:
+        """Whether a test of this file is skipped where torch raises for want of CUDA."""
+        raise NotImplementedError
+
     def fixture_named(self, name: str) -> Function | None:
         raise NotImplementedError
 
@@ -236,6 +242,7 @@ class Summaries(Parameters):
         frame.starts = [mark]
         frame.refused, frame.gate = refused & ~mask, gate
         frame.testing = is_test(function)
+        frame.skipping = self.skips_errors and function.node.name not in self.fixtures
         frame.patched = tuple(self._patched(function.node.decorator_list))
         self.recording = recording
         self.depth += 1

@@ -16,6 +16,7 @@ from mpslint.semantics.worlds.loaded import loaded, read_back
 from mpslint.semantics.worlds.machines import ALL, CPU, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.makers import Makers
 from mpslint.semantics.worlds.placing import ACCELERATOR
+from mpslint.semantics.worlds.registering import kernel_for
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     BOT,
@@ -107,7 +108,7 @@ class TorchCalls(Makers, Calls):
                 self.owned(NVIDIA)
             return UNK
         if short.startswith("library."):
-            return UNK  # A kernel is registered; nothing is put anywhere.
+            return kernel_for(args, keywords)  # Nothing is put anywhere.
         if name == "torch.save":
             self.saved(node, args)
             return UNK
@@ -125,6 +126,12 @@ class TorchCalls(Makers, Calls):
             return self._has_group(node)
         if name == "torch.distributed.init_process_group":
             self._start_group(node, args, keywords)
+            return UNK
+        if name in facts.MESHES:
+            self._make_mesh(args[facts.MESHES[name] :], keywords)
+            return UNK
+        if name in facts.OF_A_GROUP and self.frame.joined and not self.frame.caught:
+            self.owned(NVIDIA)  # It raises where no process group was started.
             return UNK
         if name == "torch.accelerator.current_accelerator":
             return pack([(NVIDIA, device("cuda")), (MACS, device("mps")), (CPU, NONE)])
@@ -302,6 +309,16 @@ class TorchCalls(Makers, Calls):
         if not self.frame.caught:
             self.owned(left)
         self.emit(Kind.BACKEND, node, worlds=here, value=backend)
+
+    def _make_mesh(self, args: list[Value], keywords: Env) -> None:
+        """A mesh of CUDA devices is one of processes that talk through NCCL."""
+        place = keywords.get("device_type", args[0] if args else UNK)
+        away = 0
+        for worlds, atom in cases_of(place, self.frame.mask & MAC):
+            if atom.kind == DEVICE and atom.v == "cuda" and not atom.maybe:
+                away |= worlds
+        if away == self.frame.mask & MAC and away and not self.frame.caught:
+            self.owned(NVIDIA)
 
     def _has_group(self, node: ast.Call) -> Value:
         """Whether a process group was started. None takes MPS tensors: where nobody speaks of Gloo,

@@ -9,6 +9,7 @@ from mpslint.facts.priors import matches
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import Index
 from mpslint.semantics.names import Binding, Names
+from mpslint.semantics.private_calls import given_by_all
 from mpslint.semantics.value import (
     CPU_ONLY,
     NDARRAY,
@@ -51,6 +52,8 @@ class BoundValues:
         self._flow = flow
         self._gradients = Gradients(index, names, flow)
         self._returns = Returns(index, names)
+        self._asked: set[ast.AST] = set()
+        """Parameters of which callers are asked: who calls himself says nothing new."""
         self._augments: dict[ast.AugAssign, Value] = {}
         self._augmenting: set[ast.AugAssign] = set()
         self._reaching: dict[ast.AugAssign, list[Binding]] = {}
@@ -74,7 +77,7 @@ class BoundValues:
         if binding.kind == "for":
             return self._element(binding, name)
         if binding.kind == "parameter":
-            return self._parameter(binding)
+            return self._on_host(binding, self._parameter(binding))
         if binding.kind == "with":
             return self._values.of(binding.value)
         if binding.kind == "class":
@@ -338,6 +341,23 @@ class BoundValues:
         if arg.arg == "self":
             return self._self_value(arg)
         return UNKNOWN
+
+    def _on_host(self, binding: Binding, value: Value) -> Value:
+        """What a parameter is: a tensor of the CPU where all calls of its function are seen and
+        each gives one."""
+        arg = binding.node
+        if binding.value is not None or arg in self._asked or value.devices is not None:
+            return value
+        if value.kind not in (Kind.UNKNOWN, Kind.TENSOR):
+            return value
+        assert isinstance(arg, ast.arg)
+        self._asked.add(arg)
+        try:
+            given = [self._values.of(x) for x in given_by_all(self._index, self._names, arg)]
+        finally:
+            self._asked.discard(arg)
+        on_host = given and all(one.kind is Kind.TENSOR and one.on_cpu for one in given)
+        return join(given) if on_host else value
 
     def _self_value(self, arg: ast.arg) -> Value:
         klass = self._index.enclosing(arg, ast.ClassDef)

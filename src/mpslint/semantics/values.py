@@ -39,6 +39,7 @@ from mpslint.semantics.value_calls import CallValues
 from mpslint.semantics.value_moves import Moves
 from mpslint.semantics.value_parameters import moves_with_module
 from mpslint.semantics.value_sequences import Sequences
+from mpslint.semantics.value_sizes import has_size
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES, MODEL_OUTPUTS
 from mpslint.semantics.value_types import Types
@@ -286,7 +287,14 @@ class Values:
             Kind.DEVICE_STRING,
         ):
             return self.formatted(node.left)
-        return arithmetic(left, right)
+        # A tensor of the CPU goes where the other one is only if it is a single number.
+        on_cpu = (node.left, left.on_cpu), (node.right, right.on_cpu)
+        sized = any(
+            known and has_size(self._names, self._flow, side)
+            for side, known in on_cpu
+            if None in (left.devices, right.devices)
+        )
+        return arithmetic(left, right, sized)
 
     def formatted(self, text: ast.expr) -> Value:
         """`"cuda:%d" % rank`, `"cuda:" + str(rank)`, `"cuda:{}".format(rank)` name a device."""

@@ -41,6 +41,16 @@ class Loader(DataLoader):
 def loader(items, *, pinned=True):
     return DataLoader(items, pin_memory=pinned)
 """
+CHOSEN = """
+
+class Loss(nn.Module):
+    def __init__(self, single, device="cuda" if torch.cuda.is_available() else "cpu"):
+        super().__init__()
+        self.device = device
+
+    def forward(self, x):
+        return x.to(self.device)
+"""
 GIVEN = [
     (PROJECTED, "Encoder(8, projected=0)"),
     (PROJECTED, "Encoder(8, 0)"),
@@ -100,3 +110,20 @@ def test_a_default_that_one_call_leaves_out_is_told(
     given = next(other for _, other in GIVEN if other.split("(")[0] == call.split("(")[0])
     files = _program(definitions, [given, call], by_import=by_import)
     assert _tell(cli, project, files) == {code}
+
+
+@pytest.mark.parametrize(
+    ("call", "rows"), [("Loss(True, device=given)", []), ("Loss(True)", [7]), ("print", [7])]
+)
+def test_a_choice_without_mps_that_each_call_replaces_is_none(
+    call: str, rows: list[int], cli: Cli, project: Path
+) -> None:
+    (project / "README.md").write_text("A trainer.\n")
+    (project / "style.py").write_text(HEAD + CHOSEN)
+    (project / "run.py").write_text(
+        f"from style import Loss\n\nloss, given = Loss, 'mps'\n{call}\n"
+    )
+    if call.startswith("Loss"):
+        (project / "run.py").write_text(f"from style import Loss\n\ngiven = 'mps'\nprint({call})\n")
+    ran = cli("check", "--output-format", "json", "--select", "MPS103", ".")
+    assert [found["location"]["row"] for found in json.loads(ran.out)] == rows

@@ -231,8 +231,8 @@ class ForwardPasses:
             yield from (item.value for item in call.keywords if item.arg == name)
 
     def _is_aside(self, node: ast.AST, function: FunctionNode) -> bool:
-        """In an arm for predictions alone, for a try of the module, or for what traces it, in one for
-        another type than a parameter has by default, or in a loop whose first turn hangs on the
+        """In an arm for predictions alone, for a try of the module, or for what traces it, in one
+        for another type than a parameter has by default, or in a loop whose first turn hangs on the
         numbers of a tensor: most passes do not come to it."""
         child = node
         for parent in self._index.ancestors(node):
@@ -276,7 +276,7 @@ class ForwardPasses:
 
     def _default(self, function: FunctionNode, word: str, depth: int = 3) -> ast.Constant | None:
         """What a parameter is by default, or what all calls in this file that say what it is hand
-        on of such; None: it has no default, is given a new value, or one is given something else."""
+        on of such; None: it has no default, is given a new value, or something else by a call."""
         arguments = function.args
         positional = [*arguments.posonlyargs, *arguments.args]
         names = [item.arg for item in positional]

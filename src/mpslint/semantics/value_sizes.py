@@ -1,4 +1,4 @@
-"""Tensors that are known to be more than a single number: made with a size, or reckoned from one."""
+"""Tensors that are known to be more than one number: made with a size, or reckoned from such."""
 
 from __future__ import annotations
 

@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.linter import lint
+from mpslint.neighbours import Neighbours
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+from mpslint.whole import _MOST_FILES
 from tests.conftest import Cli
 
 HEAD = """\
@@ -127,3 +132,48 @@ def test_a_choice_without_mps_that_each_call_replaces_is_none(
         (project / "run.py").write_text(f"from style import Loss\n\ngiven = 'mps'\nprint({call})\n")
     ran = cli("check", "--output-format", "json", "--select", "MPS103", ".")
     assert [found["location"]["row"] for found in json.loads(ran.out)] == rows
+
+
+METRIC = """\
+import torch
+
+
+class Metric(torch.nn.Module):
+    @staticmethod
+    def load(path, device="cuda"):
+        return torch.load(path, map_location="cpu").to(device)
+"""
+CLIP = """\
+from .base import Metric
+
+
+class Clip(Metric):
+    @classmethod
+    def made(cls, path, device):
+        return cls.load({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "beside", "rows"),
+    [
+        ("path, device=device", "clip.py", []),
+        ("path, device", "clip.py", []),
+        ("path", "clip.py", [6]),
+        ("path, device", "far/away/clip.py", [6]),
+    ],
+)
+def test_in_a_project_that_is_too_large_who_stands_beside_a_default_is_asked(
+    given: str, beside: str, rows: list[int], project: Path
+) -> None:
+    for number in range(_MOST_FILES):
+        (project / f"more{number}.py").touch()
+    (project / "README.md").write_text("Metrics.\n")
+    package = project / "parts" / "metrics"
+    for path, text in {"base.py": METRIC, beside: CLIP.format(given=given), "run.py": ""}.items():
+        (package / path).parent.mkdir(parents=True, exist_ok=True)
+        (package / path).write_text(text)
+    settings = Settings(root=str(project), select=("MPS101",))
+    source = SourceFile(str(package / "base.py"), METRIC.encode())
+    found = lint(source, settings, elsewhere=Neighbours(settings))
+    assert [one.row for one in found] == rows

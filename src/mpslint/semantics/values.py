@@ -22,6 +22,7 @@ from mpslint.semantics.names import Binding, Names
 from mpslint.semantics.type_arms import is_no_tensor
 from mpslint.semantics.value import (
     ANY_DEVICE,
+    CPU_ONLY,
     FLAG,
     NDARRAY,
     NUMBER,
@@ -36,6 +37,7 @@ from mpslint.semantics.value import (
 from mpslint.semantics.value_bindings import BoundValues
 from mpslint.semantics.value_builtins import builtin_call
 from mpslint.semantics.value_calls import CallValues
+from mpslint.semantics.value_encodings import is_encoded
 from mpslint.semantics.value_moves import Moves
 from mpslint.semantics.value_parameters import moves_with_module
 from mpslint.semantics.value_sequences import Sequences
@@ -163,6 +165,8 @@ class Values:
             found = self._told.device(qualified, called=False)
             if found is not None:
                 return found
+        if is_encoded(self._index, self._flow, node):
+            return Value(Kind.TENSOR, CPU_ONLY)
         base = self.of(node.value)
         if base.kind is Kind.TENSOR:
             if node.attr in ("data", "grad", "T", "mT", "H", "real", "imag"):

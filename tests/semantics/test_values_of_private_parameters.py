@@ -4,10 +4,12 @@ whatever is reckoned with it to where it is."""
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from mpslint.linter import lint
+from mpslint.neighbours import Neighbours
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 
@@ -98,3 +100,21 @@ def test_a_single_number_goes_where_the_matrix_is(offset: str) -> None:
 
 def test_what_is_reckoned_with_noise_of_the_cpu_is_there_already() -> None:
     assert not is_told(SEARCH.format(drawn="torch.randn(10, mean.shape[0])"), "MPS304")
+
+
+@pytest.mark.parametrize(
+    ("user", "is_told"),
+    [
+        ("from schedule import _schedule\n\nprint(_schedule(load(), 0.0))\n", True),
+        ("from schedule import sigmas\n\nprint(sigmas(10, 'mps'))\n", False),
+    ],
+)
+def test_a_private_function_that_another_file_takes_all_the_same_is_told(
+    user: str, is_told: bool, tmp_path: Path
+) -> None:
+    program = SCHEDULE.format(made="torch.linspace(0.0, 1.0, steps + 1)")
+    for name, text in {"README.md": "x", "schedule.py": program, "run.py": user}.items():
+        (tmp_path / name).write_text(text)
+    settings = Settings(root=str(tmp_path), select=("MPS501",))
+    source = SourceFile(str(tmp_path / "schedule.py"), program.encode())
+    assert bool(list(lint(source, settings, elsewhere=Neighbours(settings)))) is is_told

@@ -27,19 +27,26 @@ def given_by_all(index: Index, names: Names, parameter: ast.arg) -> list[ast.exp
     positional = [*function.args.posonlyargs, *function.args.args]
     bound = method and "staticmethod" not in marks
     place = positional.index(parameter) - bound if parameter in positional else None
+    if place is not None and place < 0:
+        return []  # The object itself.
     uses = _uses(index, names, function, method=method)
     given = [_given(index, use, parameter.arg, place) for use in uses]
     found = [item for item in given if item is not None]
-    return found if len(found) == len(given) <= _MOST_CALLS else []
+    if not found or not len(found) == len(given) <= _MOST_CALLS:
+        return []
+    return [] if _is_named_by_text(index, function.name) else found
+
+
+def _is_named_by_text(index: Index, name: str) -> bool:
+    return any(text.value == name for text in index.strings)
 
 
 def _uses(index: Index, names: Names, function: FunctionNode, *, method: bool) -> list[ast.expr]:
     """Where the file has a function, be it by a name that is another's in truth."""
-    if any(text.value == function.name for text in index.strings):
-        return []
     if method:
-        namesakes = [item for item in index.functions() if item.name == function.name]
-        return [*index.attributes.get(function.name, ())] if len(namesakes) == 1 else []
+        uses = index.attributes.get(function.name, ())
+        namesakes = [item for item in index.functions() if uses and item.name == function.name]
+        return [*uses] if len(namesakes) == 1 else []
     if len(names.module.bindings.get(function.name, ())) != 1:
         return []
     return [*index.names.get(function.name, ())]

@@ -25,6 +25,7 @@ from mpslint.semantics.value_returns import Returns
 from mpslint.semantics.value_syntax import keyword, last_name
 
 if TYPE_CHECKING:
+    from mpslint.semantics.imported import Imported
     from mpslint.semantics.values import Values
 
 
@@ -45,8 +46,16 @@ put together from up to a dozen."""
 class BoundValues:
     """Values of names by the way they are bound."""
 
-    def __init__(self, values: Values, index: Index, names: Names, flow: Flow) -> None:
+    def __init__(
+        self,
+        values: Values,
+        index: Index,
+        names: Names,
+        flow: Flow,
+        told: Imported | None = None,
+    ) -> None:
         self._values = values
+        self._told = told
         self._index = index
         self._names = names
         self._flow = flow
@@ -357,7 +366,15 @@ class BoundValues:
         finally:
             self._asked.discard(arg)
         on_host = given and all(one.kind is Kind.TENSOR and one.on_cpu for one in given)
-        return join(given) if on_host else value
+        return join(given) if on_host and not self._is_used_elsewhere(arg) else value
+
+    def _is_used_elsewhere(self, parameter: ast.arg) -> bool:
+        """Whether files beside this one use the function as well, private to all of them."""
+        function = self._index.function(parameter)
+        if function is None or self._told is None:
+            return False
+        of_module = isinstance(self._index.parents[function], ast.Module)
+        return of_module and self._told.uses_beside(function.name)
 
     def _self_value(self, arg: ast.arg) -> Value:
         klass = self._index.enclosing(arg, ast.ClassDef)

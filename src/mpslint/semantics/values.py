@@ -85,7 +85,7 @@ class Values:
         self._types = Types(names)
         # The parts ask back; weakly, so that a file's tree goes when its last finding does.
         whole = weakref.proxy(self)
-        self._bindings = BoundValues(whole, index, names, flow)
+        self._bindings = BoundValues(whole, index, names, flow, told)
         self._calls = CallValues(whole, index, names)
         self._moves = Moves(whole, index)
         self._sequences = Sequences(whole, index, names, flow)

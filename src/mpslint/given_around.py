@@ -7,10 +7,9 @@ and not the run.
 
 from __future__ import annotations
 
-import ast
-import os
 from typing import TYPE_CHECKING
 
+from mpslint.calls_beside import calls_beside
 from mpslint.semantics.elsewhere import Given
 from mpslint.semantics.sure_devices import is_text, surely_device
 from mpslint.semantics.worlds.handed import Handed
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from mpslint.mentions import Mentions
     from mpslint.modules import Modules
     from mpslint.near import Near
-    from mpslint.semantics.context import Context
 
 
 class GivenAround:
@@ -63,7 +61,7 @@ class GivenAround:
         calls, files = self._mentions.calls(path, given, self._elsewhere)
         is_known = calls is not None
         if calls is None:
-            calls, looked = self._calls_beside(path, given.name)
+            calls, looked = calls_beside(self._modules, self._elsewhere, path, given.name)
             files = (*files, *looked)
         for context, call in calls:
             value = given.of(call)
@@ -74,21 +72,3 @@ class GivenAround:
             elif not surely_device(context, value):
                 is_known = False
         return False if is_known else None, files
-
-    def _calls_beside(
-        self, path: str, name: str
-    ) -> tuple[list[tuple[Context, ast.Call]], tuple[str, ...]]:
-        """The calls by this name of the modules beside, and in the folder above, that name the
-        module as well; and in the file itself."""
-        folder, stem = os.path.split(path.removesuffix(".py"))
-        beside = [*self._modules.beside(path), *self._modules.beside(folder)]
-        words = frozenset({name.encode(), stem.encode()})
-        users = [path, *(one for one in beside if self._modules.has_words(one, words))]
-        contexts = [self._modules.context(one, self._elsewhere) for one in users]
-        found = [
-            (context, call)
-            for context in contexts
-            if context is not None
-            for call in context.index.calls.get(name, ())
-        ]
-        return found, (folder, os.path.dirname(folder), *beside)

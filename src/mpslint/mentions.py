@@ -13,6 +13,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mpslint.calls_beside import calls_beside
 from mpslint.live_uses import LiveUses
 from mpslint.named_by_text import Texts, has_text
 from mpslint.namesakes import is_namesake
@@ -199,8 +200,14 @@ class Mentions:
 
     def gives(self, path: str, given: Given) -> tuple[bool, tuple[str, ...]]:
         """Whether somebody in the project calls what is asked about, and all who do give the
-        parameter; and the files that this rests on."""
+        parameter; and the files that this rests on. Of a project that is too large to be looked
+        through those count who stand beside it."""
         calls, files = self.calls(path, given, self._elsewhere)
+        if calls is None and self._projects.of(path) is None and self._projects.has_head(path):
+            named, files = calls_beside(self._modules, self._elsewhere, path, given.name)
+            calls = [
+                (one, call) for one, call in named if call.func in self._uses(one, path, given)
+            ]
         return bool(calls) and all(given.by(call) for _, call in calls or ()), files
 
     def setter(self, path: str, attributes: frozenset[str]) -> str | None:

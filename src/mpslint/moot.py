@@ -6,7 +6,8 @@ imported, which Python does first.
 DGL's graphs lie on the CPU or on CUDA, and a model goes where its graphs are. Without CUDA that is
 the CPU: nothing waits there, nothing is queued, no dtype and no operator is missing, and a choice
 of the CPU is right. So it is with models that a framework moves which never chooses MPS (fairseq),
-and with objects that import operators for the CPU and CUDA as they are made.
+with objects that import operators for the CPU and CUDA as they are made, and with what multiplies
+float8 matrices.
 What raises for want of CUDA raises there all the same.
 """
 
@@ -20,6 +21,7 @@ from mpslint.model import Severity
 from mpslint.semantics.collectives import is_made_for_ranks
 from mpslint.semantics.cuda_memory_measures import measures_cudas_memory
 from mpslint.semantics.cuda_packages import computes_without_mps, made_without_mps
+from mpslint.semantics.float8_products import multiplies_float8
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.nvidia_tools import is_about_nvidia
 from mpslint.semantics.paths import is_test_of_cuda
@@ -55,6 +57,8 @@ def is_moot(context: Context, finding: Finding) -> bool:
     if not names_mps and measures_cudas_memory(context, finding.row):
         return True
     if not names_mps and is_made_for_ranks(context, finding.row):
+        return True
+    if _only_happens_on_mps(finding) and multiplies_float8(context, finding.row):
         return True
     if not names_mps and _only_happens_on_mps(finding):
         if _data_stay_off_mps(context) or _is_of_object_off_mps(context, finding.row):

@@ -155,7 +155,9 @@ class Users:
             return found == path or (found is not None and self._hands_on(other, qualified, path))
 
         around = partial(self._around, context, other, files, hops, _CALLS)
-        found = entered_from(context, imported, name, around)
+        bound = rb"^[ \t]*%s[ \t]*=[ \t]*(?:functools\.)?partial\(" % re.escape(_bytes(name))
+        is_bound = re.search(bound, self._modules.text(path) or b"", re.M) is not None
+        found = entered_from(context, imported, name, around, switched=is_bound)
         if not found and self._takes_others(context, path, name):
             return []
         # A file that has both words and no mention that can be followed may use it somehow.

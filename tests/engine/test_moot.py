@@ -326,3 +326,44 @@ def test_a_program_that_takes_other_devices_or_none_is_for_all() -> None:
     assert _told_of_cards(["4090", "m1"]) == 1
     assert _told_of_cards(["4090", "a100"], 'default="a100"') == 1
     assert _told_of_cards([]) == 1
+
+
+_SCALED = """
+import torch
+from torch import nn
+
+
+class Linear(nn.Linear):
+    def forward(self, x):
+        return self.scaled(x)
+
+    def scaled(self, x):
+        rows = x.abs().amax(dim=-1, keepdim=True) / 448.0
+        columns = torch.ones((self.weight.shape[0], 1)).to(x.device)
+        {product}
+        return {result}
+
+
+print(Linear(8, 8).to("mps")(torch.rand(8, 8, device="mps")))
+"""
+_PRODUCT = "torch._scaled_mm(x, self.weight.T, scale_a=rows, scale_b=columns.T)"
+
+
+def _waits(product: str, result: str) -> bool:
+    return bool(found(_SCALED.format(product=product, result=result), "MPS310"))
+
+
+def test_a_product_of_float8_matrices_waits_on_no_mac() -> None:
+    assert not _waits("pass", _PRODUCT)
+
+
+@pytest.mark.parametrize(
+    ("product", "result"),
+    [
+        ("pass", "torch.mm(x, self.weight.T) * columns.T"),
+        (f"if x.dtype is self.narrow:\n            return {_PRODUCT}", "x * columns.T"),
+        ("pass", f"{_PRODUCT} if self.narrow else x * columns.T"),
+    ],
+)
+def test_a_product_that_may_be_of_other_numbers_is_told(product: str, result: str) -> None:
+    assert _waits(product, result)

@@ -96,3 +96,68 @@ def test_a_name_that_the_check_answers_is_the_same(tmp_path: Path) -> None:
         "        model(x)\n    with torch.cuda.amp.autocast(enabled=x.wanted):\n        model(x)\n"
     )
     assert told(tmp_path, trainer) == [9]
+
+
+KEPT = """\
+from functools import partial
+
+from torch.amp import GradScaler as _GradScaler, autocast as _autocast
+
+autocast = partial(_autocast, device_type="cuda")
+GradScaler = partial(_GradScaler, "cuda")
+"""
+TUNER = """\
+import torch
+from kept import GradScaler, autocast
+
+
+class Tuner:
+    def fit(self, model, batches):
+        use_amp = {asked}
+        scaler = GradScaler() if {made} else None
+        for batch in batches:
+            use_scaler = use_amp and scaler is not None
+            with autocast({enabled}):
+                loss = model(batch)
+            if use_scaler:
+                scaler.scale(loss).backward()
+"""
+ON_CUDA = 'self.device.startswith("cuda") and torch.cuda.is_available()'
+
+
+def told_of_kept(folder: Path, tuner: str, more: str = "") -> list[int]:
+    kept = KEPT + more
+    (folder / "kept.py").write_text(kept)
+    (folder / "tune.py").write_text(tuner)
+    settings = Settings(root=str(folder), select=("MPS208",))
+    source = SourceFile(str(folder / "kept.py"), kept.encode())
+    return [f.row for f in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+@pytest.mark.parametrize("asked", [ON_CUDA, "torch.cuda.is_available()"])
+def test_what_a_module_keeps_for_who_switches_it_on_for_cuda_alone_is_not_told(
+    tmp_path: Path, asked: str
+) -> None:
+    tuner = TUNER.format(asked=asked, made="use_amp", enabled="enabled=use_scaler")
+    assert told_of_kept(tmp_path, tuner) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "made", "enabled", "rows"),
+    [
+        ('self.device != "cpu"', "use_amp", "enabled=use_scaler", [5, 6]),
+        (ON_CUDA, "self.wanted", "enabled=use_scaler", [6]),
+        (ON_CUDA, "use_amp", "", [5]),
+        (ON_CUDA, "use_amp", "enabled=True", [5]),
+        (ON_CUDA, "use_amp", "enabled=not use_scaler", [5]),
+    ],
+)
+def test_what_somebody_switches_on_elsewhere_is_told_where_it_is_kept(
+    tmp_path: Path, asked: str, made: str, enabled: str, rows: list[int]
+) -> None:
+    assert told_of_kept(tmp_path, TUNER.format(asked=asked, made=made, enabled=enabled)) == rows
+
+
+def test_what_the_module_itself_uses_as_well_is_told(tmp_path: Path) -> None:
+    tuner = TUNER.format(asked=ON_CUDA, made="use_amp", enabled="enabled=use_scaler")
+    assert told_of_kept(tmp_path, tuner, "\nwith autocast():\n    pass\n") == [5]

@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.linter import lint
+from mpslint.neighbours import Neighbours
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+from mpslint.whole import _MOST_FILES
 from tests.conftest import Cli
 
 HEAD = """\
@@ -40,6 +45,16 @@ class Loader(DataLoader):
 
 def loader(items, *, pinned=True):
     return DataLoader(items, pin_memory=pinned)
+"""
+CHOSEN = """
+
+class Loss(nn.Module):
+    def __init__(self, single, device="cuda" if torch.cuda.is_available() else "cpu"):
+        super().__init__()
+        self.device = device
+
+    def forward(self, x):
+        return x.to(self.device)
 """
 GIVEN = [
     (PROJECTED, "Encoder(8, projected=0)"),
@@ -100,3 +115,65 @@ def test_a_default_that_one_call_leaves_out_is_told(
     given = next(other for _, other in GIVEN if other.split("(")[0] == call.split("(")[0])
     files = _program(definitions, [given, call], by_import=by_import)
     assert _tell(cli, project, files) == {code}
+
+
+@pytest.mark.parametrize(
+    ("call", "rows"), [("Loss(True, device=given)", []), ("Loss(True)", [7]), ("print", [7])]
+)
+def test_a_choice_without_mps_that_each_call_replaces_is_none(
+    call: str, rows: list[int], cli: Cli, project: Path
+) -> None:
+    (project / "README.md").write_text("A trainer.\n")
+    (project / "style.py").write_text(HEAD + CHOSEN)
+    (project / "run.py").write_text(
+        f"from style import Loss\n\nloss, given = Loss, 'mps'\n{call}\n"
+    )
+    if call.startswith("Loss"):
+        (project / "run.py").write_text(f"from style import Loss\n\ngiven = 'mps'\nprint({call})\n")
+    ran = cli("check", "--output-format", "json", "--select", "MPS103", ".")
+    assert [found["location"]["row"] for found in json.loads(ran.out)] == rows
+
+
+METRIC = """\
+import torch
+
+
+class Metric(torch.nn.Module):
+    @staticmethod
+    def load(path, device="cuda"):
+        return torch.load(path, map_location="cpu").to(device)
+"""
+CLIP = """\
+from .base import Metric
+
+
+class Clip(Metric):
+    @classmethod
+    def made(cls, path, device):
+        return cls.load({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "beside", "rows"),
+    [
+        ("path, device=device", "clip.py", []),
+        ("path, device", "clip.py", []),
+        ("path", "clip.py", [6]),
+        ("path, device", "far/away/clip.py", [6]),
+    ],
+)
+def test_in_a_project_that_is_too_large_who_stands_beside_a_default_is_asked(
+    given: str, beside: str, rows: list[int], project: Path
+) -> None:
+    for number in range(_MOST_FILES):
+        (project / f"more{number}.py").touch()
+    (project / "README.md").write_text("Metrics.\n")
+    package = project / "parts" / "metrics"
+    for path, text in {"base.py": METRIC, beside: CLIP.format(given=given), "run.py": ""}.items():
+        (package / path).parent.mkdir(parents=True, exist_ok=True)
+        (package / path).write_text(text)
+    settings = Settings(root=str(project), select=("MPS101",))
+    source = SourceFile(str(package / "base.py"), METRIC.encode())
+    found = lint(source, settings, elsewhere=Neighbours(settings))
+    assert [one.row for one in found] == rows

@@ -18,6 +18,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.cuda_packages import computes_without_mps
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.leftovers import is_never_default
 from mpslint.semantics.test_code import is_all_of_a_test
 from mpslint.semantics.wide_default import computes_in_float64, goes_beside_float64
 from mpslint.semantics.worlds.choices import Choice, Written, choices, written
@@ -173,7 +174,9 @@ def _written_as(context: Context, choice: Choice) -> list[Chain]:
 def _left_out(context: Context, node: ast.AST) -> bool:
     """Whether the choice is right without MPS: what is made there would be float64, or a comment in
     it, or right above it, speaks of MPS, or the text of its function says no to it: that was
-    decided."""
+    decided. Or it is made for nobody: the default of a parameter that all calls give."""
+    if isinstance(node, ast.expr) and is_never_default(context, node):
+        return True
     if computes_in_float64(context, node) or goes_beside_float64(context, node):
         return True
     source = context.source

@@ -30,7 +30,9 @@ a test behind which nothing runs: its memory goes with it. A constructor that ha
 and a function that only then moves what it made: nothing of theirs is on a device. What a program
 calls once in front of its loop of training, where it has computed and let go nothing before. What a
 server does when it is shut down. The arm of an error whose text tells of something else than
-missing memory, and that of an error of nothing but letting go, which would only do it again.
+missing memory, and that of an error of nothing but letting go, which would only do it again. A
+parent whose work on devices is all done by processes that it starts (`Process(target=work)`): it
+has nothing there itself.
 
 ## Confidence
 Where the call stands in no loop, nor in a function that its file calls in one, or only in the arm
@@ -58,6 +60,7 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.backend_arm import serve_mps
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.child_processes import is_left_to_children
 from mpslint.semantics.context import Context
 from mpslint.semantics.first_use import is_before_first_use, is_before_training
 from mpslint.semantics.index import FUNCTIONS
@@ -113,6 +116,8 @@ def _missing(context: Context) -> Iterator[Event]:
         if event.name != "torch.cuda.empty_cache" or not isinstance(event.node, ast.Call):
             continue
         if ends_program(context, event.node) or ends_server(context, event.node):
+            continue
+        if is_left_to_children(context, event.node):
             continue
         if is_before_first_use(context, event.node) or is_before_training(context, event.node):
             continue

@@ -26,8 +26,9 @@ graphs or events, and functions of such names that are handed something: who use
 them; checks of what the user or a caller has asked for
 (`if device == "cuda" and not torch.cuda.is_available()`, `if args.cuda: assert ...` where nothing
 says that it is on by itself, `if args.trace and not torch.cuda.is_available()` where `--trace` has
-to be given); checks that know MPS or another accelerator; refusals that name NVIDIA, or stand in
-front of a process group on NCCL.
+to be given), or under a switch that is not on by default and without which the same function goes
+another way (`if config.parallel:` ... `else:`); checks that know MPS or another accelerator;
+refusals that name NVIDIA, or stand in front of a process group on NCCL.
 
 ## Fix safety
 Unsafe: the test also lets MPS in. Whether the code below runs there is for its author to say. The
@@ -51,7 +52,11 @@ from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import given_to_gpus
 from mpslint.semantics.several_gpus import needs_several_gpus
-from mpslint.semantics.switch_defaults import is_asked_for, is_asked_for_by_default
+from mpslint.semantics.switch_defaults import (
+    has_another_way,
+    is_asked_for,
+    is_asked_for_by_default,
+)
 from mpslint.semantics.worlds.refused import needless_refusals, refusals_of_those_who_ask
 
 _OWN = tuple(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "Event", "graph"))
@@ -84,6 +89,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if given_to_gpus(context, test) or needs_several_gpus(context, test):
             continue
         if is_asked_for(context, test) or _stands_among_streams(context, test):
+            continue
+        if has_another_way(context, test):
             continue
         fixable = admit_mps(context, test) is not None
         yield context.finding(

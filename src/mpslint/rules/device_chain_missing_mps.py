@@ -34,7 +34,8 @@ text of the function ("does not work on MPS"); functions named after CUDA; code 
 comparisons with a device that was selected elsewhere, and what
 overrides the device of a model; a choice that only autocast follows, where the file places nothing
 on a device, and one for tensors that several processes exchange; devices that are only printed, or
-that stand under a name of the module which nobody in the project reads; devices that are handed to
+that stand under a name of the module which nobody in the project reads, or for a parameter that
+all calls give; devices that are handed to
 a library without MPS (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle,
 CuPy, JAX), which would raise where the CPU works; modules that compute on DGL's graphs, which have
 no way to MPS; programs that always make float64 the default dtype, which MPS lacks, and devices

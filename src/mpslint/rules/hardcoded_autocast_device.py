@@ -22,8 +22,9 @@ with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "c
 Code behind a test for CUDA or about CUDA, what is enabled only where CUDA is, and the CUDA arm of a
 choice; questions such as `torch.is_autocast_enabled("cuda")`. Functions that move to CUDA without
 asking: their `.cuda()` comes first. `dtype=torch.float32`, which casts nothing. `enabled=False`,
-unless it stands in an autocast that is on on MPS or its function asks whether there is one. Scalers
-in files of tests in which no loss is scaled.
+unless it stands in an autocast that is on on MPS or its function asks whether there is one. What a
+module keeps for others (`autocast = partial(_autocast, "cuda")`), all of whom switch it on for CUDA
+alone (`autocast(enabled=use_amp)`). Scalers in files of tests in which no loss is scaled.
 
 ## Fix safety
 Safe: on CUDA the same call; on the CPU it stays switched off. `torch.autocast("mps")` raises up to
@@ -46,6 +47,7 @@ from mpslint.patterns.autocast import is_off, portable_argument, portable_call, 
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.decorated import decorates_cudas_own
+from mpslint.semantics.off_by_choice import is_off_for_users
 from mpslint.semantics.test_files import only_holds_scaler
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.machines import MAC
@@ -86,6 +88,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             for node in places(atom)
         ]
         for literal in dict.fromkeys(literals):
+            if is_off_for_users(context, literal):
+                continue
             yield _finding(context, rule, event, call, name, literal)
 
 

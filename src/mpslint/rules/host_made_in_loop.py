@@ -33,7 +33,9 @@ def forward(self, x):
 
 ## What is not flagged
 What the object keeps (`self.mask = ...`, buffers, tables), unless it works on it at each call
-(`self.places = self.embed(torch.ones(n).to(x))`); copies with `non_blocking=True`; random
+(`self.places = self.embed(torch.ones(n).to(x))`), and what is done only where it is not kept yet
+(`if self.mask is not None: return`); the arm for another type than a parameter has by default
+(`offset=0`, `if isinstance(offset, int): ... else: ...`); copies with `non_blocking=True`; random
 numbers of a generator; tensors made of data (`torch.tensor(lengths)`, `torch.from_numpy(x)`); arms
 for predictions or exports alone; what runs rarely, under a test of the step, or where an argument
 is left out; a constant that comes out where another arm computes; tests; tensors without an element

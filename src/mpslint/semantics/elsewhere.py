@@ -14,6 +14,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.facts_known import DEVICE_FACTS, NONE, Facts, common
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value import Kind, Value
+from mpslint.semantics.value_syntax import keyword as keyword_of
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
@@ -335,15 +336,23 @@ def entered_from(
     imported: Callable[[str], bool],
     name: str,
     around: Callable[[ast.expr], Facts] = lambda _: NONE,
+    *,
+    switched: bool = False,
 ) -> list[Facts]:
     """What holds at each mention of what another file defines as `name`; `imported` says of a
     qualified name whether it is that which is meant, and `around` what holds wherever the function
-    around a mention is called by others.
+    around a mention is called by others. What is `switched` does nothing where a call says so
+    (`autocast(enabled=use_amp)`).
 
     What is imported and not used is there for others, but where the file uses something else of
     the same import: then it is a leftover, which runs no more than that.
     """
     found: list[Facts] = []
+
+    def holding(use: ast.expr) -> Facts:
+        enabled = _enabled(context, use) if switched else NONE
+        return enabled | _holding(context, use, around)
+
     for local, binding in context.names.every_binding():
         if binding.kind != "import" or not binding.qualified:
             continue
@@ -354,15 +363,15 @@ def entered_from(
             if not uses and isinstance(binding.node, ast.ImportFrom) and not listed:
                 beside = [alias.asname or alias.name for alias in binding.node.names]
                 uses = [use for other in beside for use in _loads(context, other)]
-            found += [_holding(context, use, around) for use in uses] or [NONE]
+            found += [holding(use) for use in uses] or [NONE]
             continue
         for use in uses:
             parent = context.index.parents[use]
             if isinstance(parent, ast.Attribute) and imported(f"{qualified}.{parent.attr}"):
-                found.append(_holding(context, parent, around))
+                found.append(holding(parent))
     for use in _loads(context, name):
         if context.names.owner(name, use) is None and imported(context.resolve(use) or ""):
-            found.append(_holding(context, use, around))
+            found.append(holding(use))
     return found
 
 
@@ -375,6 +384,15 @@ def _holding(context: Context, use: ast.expr, around: Callable[[ast.expr], Facts
     if context.worlds.comes_to(use) & MACS and not context.worlds.lacks_objects(use):
         return facts | around(use)
     return facts | {"cuda"}
+
+
+def _enabled(context: Context, use: ast.expr) -> Facts:
+    """What follows from the switch of a call, where this is on."""
+    call = context.index.parents[use]
+    if not isinstance(call, ast.Call) or call.func is not use:
+        return NONE
+    given = keyword_of(call, "enabled")
+    return context.guards.implied(given, True) if given is not None else NONE
 
 
 def _loads(context: Context, name: str) -> list[ast.Name]:

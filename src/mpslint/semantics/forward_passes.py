@@ -19,6 +19,7 @@ from mpslint.semantics.index import FUNCTIONS, FunctionNode, Index, walk
 from mpslint.semantics.loops import Loop, Loops
 from mpslint.semantics.names import Names
 from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.type_arms import is_of_type
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Values
@@ -230,8 +231,9 @@ class ForwardPasses:
             yield from (item.value for item in call.keywords if item.arg == name)
 
     def _is_aside(self, node: ast.AST, function: FunctionNode) -> bool:
-        """In an arm for predictions alone, for a try of the module, or for what traces it, or in a
-        loop whose first turn hangs on the numbers of a tensor: most passes do not come to it."""
+        """In an arm for predictions alone, for a try of the module, or for what traces it, in one
+        for another type than a parameter has by default, or in a loop whose first turn hangs on the
+        numbers of a tensor: most passes do not come to it."""
         child = node
         for parent in self._index.ancestors(node):
             if parent is function:
@@ -240,6 +242,8 @@ class ForwardPasses:
                 if self._asks_for_numbers(parent.test):
                     return True
             if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+                if self._is_for_another_type(parent, child, function):
+                    return True
                 for item in ast.walk(parent.test):
                     if isinstance(item, ast.Attribute) and item.attr == "training":
                         return True
@@ -250,6 +254,48 @@ class ForwardPasses:
                         return True
             child = parent
         return False
+
+    def _is_for_another_type(
+        self, parent: ast.If | ast.IfExp, child: ast.AST, function: FunctionNode
+    ) -> bool:
+        """Whether a test asks for the type of a parameter, and what this is by default, a number or
+        a text, comes to the other arm."""
+        asked = {
+            call.args[0].id
+            for call in ast.walk(parent.test)
+            if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Name)
+        }
+        for word in asked:
+            default = self._default(function, word)
+            if default is not None and default.value is not None:
+                found = is_of_type(self._names, parent.test, word, default.value)
+                body = parent.body if isinstance(parent.body, list) else [parent.body]
+                if found is not None and found is not (child in body):
+                    return True
+        return False
+
+    def _default(self, function: FunctionNode, word: str, depth: int = 3) -> ast.Constant | None:
+        """What a parameter is by default, or what all calls in this file that say what it is hand
+        on of such; None: it has no default, is given a new value, or something else by a call."""
+        arguments = function.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        names = [item.arg for item in positional]
+        bound = self._names.bindings(word, function.body[0])
+        if not depth or len(bound) != 1 or bound[0].kind != "parameter":
+            return None
+        if self._index.function(bound[0].node) is not function:
+            return None
+        default = bound[0].value
+        found: list[ast.expr | None] = [default] if default is not None else []
+        for given in self._given(function, names, word) if word in names else ():
+            around = self._index.function(given)
+            if isinstance(given, ast.Name) and around is not None:
+                found.append(self._default(around, given.id, depth - 1))
+            else:
+                found.append(given)
+        constants = [item for item in found if isinstance(item, ast.Constant)]
+        kinds = {type(item.value) for item in constants}
+        return constants[0] if len(constants) == len(found) and len(kinds) == 1 else None
 
     def _asks_for_numbers(self, test: ast.expr) -> bool:
         """Whether all that a test asks is of tensors: `S.min() < 1e-3 or torch.any(x > 1)`"""

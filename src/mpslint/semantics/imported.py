@@ -56,6 +56,10 @@ class Imported:
     def runs_in_forward(self, name: str) -> bool:
         return self._elsewhere.runs_in_forward(self._path, name)
 
+    def uses_beside(self, name: str) -> bool:
+        """Whether files beside this one use a function of the module."""
+        return NOBODY not in self._elsewhere.entered(self._path, name)
+
     def given_in_steps(self, name: str) -> Arguments:
         return self._elsewhere.given_in_steps(self._path, name)
 

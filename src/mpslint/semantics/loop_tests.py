@@ -162,6 +162,73 @@ def _named(values: list[ast.expr]) -> tuple[str, str] | None:
     return (ast.unparse(values[0]), name) if isinstance(name, str) else None
 
 
+def is_filled(test: ast.expr, outcome: bool, statements: list[ast.stmt]) -> bool:
+    """Whether a test comes out so only until these statements have run, which fill what it asks
+    for: `self.table is None or len(self.table) < n`, False behind `self.table = build(n)`, and
+    `key in self.tables`, True behind `self.tables[key] = ...`. Each part of it asks for that."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        if _unset(test) is None:
+            return is_filled(test.operand, not outcome, statements)
+    joined = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) is outcome
+    parts = test.values if isinstance(test, ast.BoolOp) and joined else [test]
+    stored = {text for item in statements for node in ast.walk(item) for text in _filled(node)}
+    asked = {text for part in parts if (text := _asked_to_be_empty(part, outcome)) in stored}
+    return bool(asked) and all(
+        any(
+            isinstance(item, ast.Attribute | ast.Constant) and _text_of(item) in asked
+            for item in ast.walk(part)
+        )
+        for part in parts
+    )
+
+
+def _filled(node: ast.AST) -> Iterator[str]:
+    """The attributes of the object that an assignment gives something, as a whole or a part, and
+    the names of its buffers."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        if isinstance(node.value, ast.Constant) and not node.value.value:
+            return  # It is emptied.
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            for one in target.elts if isinstance(target, ast.Tuple) else [target]:
+                held = one.value if isinstance(one, ast.Subscript) else one
+                if isinstance(held, ast.Attribute):
+                    yield _text_of(held)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in _REGISTERED and node.args:
+            yield _text_of(node.args[0])
+
+
+def _text_of(node: ast.expr) -> str:
+    """`table` of `self.table` and of `"table"`, by which `hasattr` asks for it."""
+    if isinstance(node, ast.Attribute):
+        return node.attr if ast.unparse(node.value) == "self" else ast.unparse(node)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _asked_to_be_empty(part: ast.expr, outcome: bool) -> str:
+    """The attribute that is empty where this comes out so; "": none."""
+    unset = _unset(part)
+    if unset is not None:
+        return unset[1] if outcome and unset[0] == "self" else ""
+    if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
+        return _asked_to_be_empty(part.operand, not outcome)
+    if isinstance(part, ast.Call) and ast.unparse(part.func) == "hasattr" and not outcome:
+        named = _named(part.args)
+        return named[1] if named is not None and named[0] == "self" else ""
+    if isinstance(part, ast.Attribute):
+        return "" if outcome else _text_of(part)
+    if not isinstance(part, ast.Compare) or len(part.ops) != 1:
+        return ""
+    (operator,), (other,) = part.ops, part.comparators
+    if isinstance(operator, ast.In | ast.NotIn) and isinstance(other, ast.Attribute):
+        return _text_of(other) if isinstance(operator, ast.NotIn) is outcome else ""
+    if not isinstance(part.left, ast.Attribute) or ast.unparse(other) != "None":
+        return ""
+    if not isinstance(operator, ast.Is | ast.IsNot):
+        return ""
+    return _text_of(part.left) if isinstance(operator, ast.Is) is outcome else ""
+
+
 def at_first(test: ast.expr, counters: Container[str]) -> bool:
     """`step < 5`: the first few turns, where the number of the turn is among `counters`, or is the
     count that Lightning keeps for its modules."""

@@ -17,7 +17,7 @@ from mpslint.semantics.asked_gradients import only_asks_gradients
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
 from mpslint.semantics.intervals import is_part_of_training, turns_once
-from mpslint.semantics.loop_tests import holds_once, mode, warms_up
+from mpslint.semantics.loop_tests import holds_once, is_filled, mode, warms_up
 from mpslint.semantics.names import Names
 from mpslint.semantics.rare_tests import RareTests
 from mpslint.semantics.value_syntax import last_name
@@ -134,6 +134,8 @@ class Loops:
                 return True
             body = parent.body if isinstance(parent.body, list) else []
             if child in body and holds_once(parent.test, body):
+                return True
+            if child in body and is_filled(parent.test, True, body):
                 return True
             return any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body)
         if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
@@ -271,7 +273,9 @@ class Loops:
             return False
         if not any(isinstance(s, ast.Continue | ast.Return) for s in item.body):
             return False
-        if self._rare.holds(item.test):
+        if self._rare.holds(item.test) or is_filled(
+            item.test, False, loop.body[loop.body.index(item) + 1 :]
+        ):
             return True
         return not self._is_of_parts(loop) and self._rare.keeps_few_turns(item.test)
 

@@ -39,6 +39,23 @@ def is_off_by_choice(context: Context, call: ast.Call) -> bool:
     )
 
 
+def is_off_for_users(context: Context, node: ast.AST) -> bool:
+    """Whether this stands in what the module keeps for others (`autocast = partial(...)`), all of
+    whom come to it, or switch it on, only where CUDA is."""
+    statement = context.index.statement(node)
+    if context.imported is None or not isinstance(statement, ast.Assign):
+        return False
+    (target, *more), value = statement.targets, statement.value
+    if more or not isinstance(target, ast.Name) or not isinstance(value, ast.Call):
+        return False
+    if last_name(value.func) != "partial" or context.index.function(statement) is not None:
+        return False
+    uses = context.index.names.get(target.id, ())
+    if any(isinstance(use.ctx, ast.Load) for use in uses):
+        return False
+    return "cuda" in context.imported.entered(target.id)
+
+
 def _given(context: Context, node: ast.expr) -> Iterator[ast.expr]:
     """What a name, or an attribute of the object, is given somewhere."""
     if isinstance(node, ast.Name):

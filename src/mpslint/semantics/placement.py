@@ -101,6 +101,11 @@ class Placement:
         """Where `function` (None: the top of the file) moves or makes something on a device."""
         return [call for call in self._all_uses() if self._index.function(call) is function]
 
+    def all_uses(self) -> list[ast.Call]:
+        """Where the file moves or makes something on a device, or hands a device to somebody who
+        may."""
+        return [*self._all_uses(), *self._handed_on()]
+
     def _all_uses(self) -> list[ast.Call]:
         if self._uses is None:
             self._uses = list(self._device_uses())

@@ -56,6 +56,32 @@ def is_asked_for_by_default(context: Context, test: ast.expr) -> bool:
     )
 
 
+def has_another_way(context: Context, node: ast.AST) -> bool:
+    """Whether a node stands under a switch by which its function elsewhere does one thing or the
+    other (`if config.parallel: run_parallel(jobs)` `else: run_serial(jobs)`), and which nobody has
+    switched on by default: who does without what is asked for here goes the other way."""
+    function = context.index.function(node)
+    for test, outcome in tests_around(context, node):
+        if not isinstance(test, ast.Name | ast.Attribute) or is_default(context, test, outcome):
+            continue
+        text = ast.unparse(test)
+        for other in context.index.of(ast.If):
+            if context.index.function(other) is not function or other.test is test:
+                continue
+            if ast.unparse(other.test) == text and _does_something(
+                other.body if not outcome else other.orelse
+            ):
+                return True
+    return False
+
+
+def _does_something(arm: list[ast.stmt]) -> bool:
+    """Whether an arm calls something and goes on."""
+    return not any(isinstance(item, ast.Raise) for item in arm) and any(
+        isinstance(item, ast.Call) for statement in arm for item in ast.walk(statement)
+    )
+
+
 def tests_around(context: Context, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
     """The tests that have to come out so for a node, up to the function that it stands in."""
     child = node

@@ -1,4 +1,5 @@
-"""Arms in which a name holds no tensor, since the test around has asked for one and found none."""
+"""Arms of questions about a type: those in which a name holds no tensor, since the test around has
+asked for one and found none, and those that a constant does not come to."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ _ASKING = "isinstance"
 # Fact: torch's own question, and its class, which `isinstance` is asked with.
 _IS_TENSOR = "torch.is_tensor"
 _TENSOR = "torch.Tensor"
+_CONSTANTS = ("int", "float", "str", "bool", "complex", "list", "tuple", "dict", "set")
+"""Types of Python's own, none of which is another one of them, but for `bool`."""
 
 
 def is_no_tensor(index: Index, names: Names, name: ast.Name, bound: Iterable[Binding]) -> bool:
@@ -35,6 +38,53 @@ def is_no_tensor(index: Index, names: Names, name: ast.Name, bound: Iterable[Bin
                 return not any(index.within(one.node, item) for one in bound for item in _of(arm))
         child = parent
     return False
+
+
+def is_of_type(names: Names, test: ast.expr, word: str, value: object) -> bool | None:
+    """How a question about the type of what a name holds comes out where that is a constant
+    (`isinstance(offset, int)` of 0); None: the test asks something else, or as well."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        found = is_of_type(names, test.operand, word, value)
+        return None if found is None else not found
+    if isinstance(test, ast.BoolOp):
+        ends = isinstance(test.op, ast.Or)
+        parts = [is_of_type(names, part, word, value) for part in test.values]
+        return ends if ends in parts else None if None in parts else not ends
+    asked = test.args[0] if isinstance(test, ast.Call) and test.args else None
+    if not isinstance(test, ast.Call) or not isinstance(asked, ast.Name) or asked.id != word:
+        return None
+    if names.resolve(test.func) == _IS_TENSOR:
+        return False
+    kinds = _kinds_asked(test)
+    if not kinds:
+        return None
+    own = type(value).__name__
+    if any(_named(names, kind) == own for kind in kinds):
+        return True
+    known = all(_named(names, kind) in _CONSTANTS or _is_tensor(names, kind) for kind in kinds)
+    # A bool is an int as well.
+    return False if known and own != "bool" else None
+
+
+def _named(names: Names, kind: ast.expr) -> str:
+    """The word for a type of Python's own."""
+    if not isinstance(kind, ast.Name) or names.bindings(kind.id, kind):
+        return ""
+    return kind.id
+
+
+def _kinds_asked(test: ast.Call) -> list[ast.expr]:
+    """The types that `isinstance(x, (int, float))` and `isinstance(x, int | float)` ask for."""
+    if not isinstance(test.func, ast.Name) or test.func.id != _ASKING or len(test.args) != 2:
+        return []
+    kinds = test.args[1]
+    if not isinstance(kinds, ast.BinOp):
+        return kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+    return [item for item in ast.walk(kinds) if isinstance(item, ast.Name | ast.Attribute)]
+
+
+def _is_tensor(names: Names, kind: ast.expr) -> bool:
+    return names.resolve(kind) == _TENSOR
 
 
 def _arm(parent: ast.If | ast.IfExp, child: ast.AST) -> ast.expr | list[ast.stmt]:
@@ -58,7 +108,4 @@ def _has_found_none(names: Names, test: ast.expr, word: str, outcome: bool) -> b
         return False
     if names.resolve(test.func) == _IS_TENSOR:
         return True
-    if not isinstance(test.func, ast.Name) or test.func.id != _ASKING or len(test.args) != 2:
-        return False
-    kinds = test.args[1].elts if isinstance(test.args[1], ast.Tuple) else [test.args[1]]
-    return any(names.resolve(kind) == _TENSOR for kind in kinds)
+    return any(_is_tensor(names, kind) for kind in _kinds_asked(test))

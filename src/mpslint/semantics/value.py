@@ -113,7 +113,9 @@ def join(values: list[Value]) -> Value:
     )
 
 
-def arithmetic(left: Value, right: Value) -> Value:
+def arithmetic(left: Value, right: Value, sized: bool = False) -> Value:
+    """What is reckoned from two values; `sized`: the one that is on the CPU is more than a single
+    number, so that the other one must be there as well."""
     left, right = left.as_tensor, right.as_tensor
     tensors = [side for side in (left, right) if side.kind is Kind.TENSOR]
     if tensors:
@@ -123,6 +125,8 @@ def arithmetic(left: Value, right: Value) -> Value:
             sides = [t.devices for t in tensors if t.devices is not None]
             off_cpu = [d for d in sides if d != CPU_ONLY]
             devices = off_cpu[0] if off_cpu else (sides[0] if len(sides) == 2 else None)
+            if devices is None and sized:
+                devices = CPU_ONLY
         return Value(
             Kind.TENSOR,
             devices,

@@ -9,6 +9,7 @@ from mpslint.facts.priors import matches
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import Index
 from mpslint.semantics.names import Binding, Names
+from mpslint.semantics.private_calls import given_by_all
 from mpslint.semantics.value import (
     CPU_ONLY,
     NDARRAY,
@@ -24,6 +25,7 @@ from mpslint.semantics.value_returns import Returns
 from mpslint.semantics.value_syntax import keyword, last_name
 
 if TYPE_CHECKING:
+    from mpslint.semantics.imported import Imported
     from mpslint.semantics.values import Values
 
 
@@ -44,13 +46,23 @@ put together from up to a dozen."""
 class BoundValues:
     """Values of names by the way they are bound."""
 
-    def __init__(self, values: Values, index: Index, names: Names, flow: Flow) -> None:
+    def __init__(
+        self,
+        values: Values,
+        index: Index,
+        names: Names,
+        flow: Flow,
+        told: Imported | None = None,
+    ) -> None:
         self._values = values
+        self._told = told
         self._index = index
         self._names = names
         self._flow = flow
         self._gradients = Gradients(index, names, flow)
         self._returns = Returns(index, names)
+        self._asked: set[ast.AST] = set()
+        """Parameters of which callers are asked: who calls himself says nothing new."""
         self._augments: dict[ast.AugAssign, Value] = {}
         self._augmenting: set[ast.AugAssign] = set()
         self._reaching: dict[ast.AugAssign, list[Binding]] = {}
@@ -74,7 +86,7 @@ class BoundValues:
         if binding.kind == "for":
             return self._element(binding, name)
         if binding.kind == "parameter":
-            return self._parameter(binding)
+            return self._on_host(binding, self._parameter(binding))
         if binding.kind == "with":
             return self._values.of(binding.value)
         if binding.kind == "class":
@@ -338,6 +350,31 @@ class BoundValues:
         if arg.arg == "self":
             return self._self_value(arg)
         return UNKNOWN
+
+    def _on_host(self, binding: Binding, value: Value) -> Value:
+        """What a parameter is: a tensor of the CPU where all calls of its function are seen and
+        each gives one."""
+        arg = binding.node
+        if binding.value is not None or arg in self._asked or value.devices is not None:
+            return value
+        if value.kind not in (Kind.UNKNOWN, Kind.TENSOR):
+            return value
+        assert isinstance(arg, ast.arg)
+        self._asked.add(arg)
+        try:
+            given = [self._values.of(x) for x in given_by_all(self._index, self._names, arg)]
+        finally:
+            self._asked.discard(arg)
+        on_host = given and all(one.kind is Kind.TENSOR and one.on_cpu for one in given)
+        return join(given) if on_host and not self._is_used_elsewhere(arg) else value
+
+    def _is_used_elsewhere(self, parameter: ast.arg) -> bool:
+        """Whether files beside this one use the function as well, private to all of them."""
+        function = self._index.function(parameter)
+        if function is None or self._told is None:
+            return False
+        of_module = isinstance(self._index.parents[function], ast.Module)
+        return of_module and self._told.uses_beside(function.name)
 
     def _self_value(self, arg: ast.arg) -> Value:
         klass = self._index.enclosing(arg, ast.ClassDef)

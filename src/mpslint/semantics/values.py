@@ -22,6 +22,7 @@ from mpslint.semantics.names import Binding, Names
 from mpslint.semantics.type_arms import is_no_tensor
 from mpslint.semantics.value import (
     ANY_DEVICE,
+    CPU_ONLY,
     FLAG,
     NDARRAY,
     NUMBER,
@@ -36,9 +37,11 @@ from mpslint.semantics.value import (
 from mpslint.semantics.value_bindings import BoundValues
 from mpslint.semantics.value_builtins import builtin_call
 from mpslint.semantics.value_calls import CallValues
+from mpslint.semantics.value_encodings import is_encoded
 from mpslint.semantics.value_moves import Moves
 from mpslint.semantics.value_parameters import moves_with_module
 from mpslint.semantics.value_sequences import Sequences
+from mpslint.semantics.value_sizes import has_size
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES, MODEL_OUTPUTS
 from mpslint.semantics.value_types import Types
@@ -82,7 +85,7 @@ class Values:
         self._types = Types(names)
         # The parts ask back; weakly, so that a file's tree goes when its last finding does.
         whole = weakref.proxy(self)
-        self._bindings = BoundValues(whole, index, names, flow)
+        self._bindings = BoundValues(whole, index, names, flow, told)
         self._calls = CallValues(whole, index, names)
         self._moves = Moves(whole, index)
         self._sequences = Sequences(whole, index, names, flow)
@@ -162,6 +165,8 @@ class Values:
             found = self._told.device(qualified, called=False)
             if found is not None:
                 return found
+        if is_encoded(self._index, self._flow, node):
+            return Value(Kind.TENSOR, CPU_ONLY)
         base = self.of(node.value)
         if base.kind is Kind.TENSOR:
             if node.attr in ("data", "grad", "T", "mT", "H", "real", "imag"):
@@ -286,7 +291,14 @@ class Values:
             Kind.DEVICE_STRING,
         ):
             return self.formatted(node.left)
-        return arithmetic(left, right)
+        # A tensor of the CPU goes where the other one is only if it is a single number.
+        on_cpu = (node.left, left.on_cpu), (node.right, right.on_cpu)
+        sized = any(
+            known and has_size(self._names, self._flow, side)
+            for side, known in on_cpu
+            if None in (left.devices, right.devices)
+        )
+        return arithmetic(left, right, sized)
 
     def formatted(self, text: ast.expr) -> Value:
         """`"cuda:%d" % rank`, `"cuda:" + str(rank)`, `"cuda:{}".format(rank)` name a device."""

@@ -1,0 +1,32 @@
+"""The calls of what a file defines by those beside it: of a project that is too large to be looked
+through, or whose head is not known, nobody else is asked."""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mpslint.modules import Modules
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.elsewhere import Elsewhere
+
+
+def calls_beside(
+    modules: Modules, elsewhere: Elsewhere, path: str, name: str
+) -> tuple[list[tuple[Context, ast.Call]], tuple[str, ...]]:
+    """The calls by this name of the modules beside the file at `path`, and in the folder above,
+    that name the module as well, and in the file itself; and what this rests on."""
+    folder, stem = os.path.split(path.removesuffix(".py"))
+    beside = [*modules.beside(path), *modules.beside(folder)]
+    words = frozenset({name.encode(), stem.encode()})
+    users = [path, *(one for one in beside if modules.has_words(one, words))]
+    contexts = [modules.context(one, elsewhere) for one in users]
+    found = [
+        (context, call)
+        for context in contexts
+        if context is not None
+        for call in context.index.calls.get(name, ())
+    ]
+    return found, (folder, os.path.dirname(folder), *beside)

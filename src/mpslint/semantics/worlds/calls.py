@@ -467,17 +467,20 @@ class Calls(DeferredCalls):
             self.given(node, [], chosen, looks=False, name=name)
             return UNK
         if self.project is not None:
-            if joins_elsewhere(self, name, node, args, keywords):
-                self.owned(NVIDIA)
-                return UNK
             found = self.project.value(name)
             named = one(found, ALL) if found is not None else UNK
             if registers(named):
                 return kernel_for(args, keywords)  # `register = torch.library.register_kernel`
+            followed: Value | None = None
             if found is not None and named.kind != NAME:
-                if found.__class__ is Atom:
-                    return self.call(node, found, args, keywords)
-                return self._call_by_world(node, found, args, keywords)
+                is_one = found.__class__ is Atom
+                call = self.call if is_one else self._call_by_world
+                followed = call(node, found, args, keywords)  # type: ignore[arg-type]
+            if joins_elsewhere(self, name, node, args, keywords):
+                self.owned(NVIDIA)
+                return followed or UNK
+            if followed is not None:
+                return followed
         last = name.rpartition(".")[2]
         answer = helper_answer(last) or asked_by_text(last, node, args)
         if answer is not None:

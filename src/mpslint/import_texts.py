@@ -65,3 +65,10 @@ def module_name(path: str) -> str:
     """The last name by which others import the file at a path: of a package, that of its folder."""
     folder, own = os.path.split(path)
     return os.path.basename(folder) if own == "__init__.py" else os.path.splitext(own)[0]
+
+
+def apart(qualified: str) -> tuple[str, str]:
+    """The module that a name comes from, as an import names it, and what it is called there."""
+    body = qualified.lstrip(".")
+    head, _, name = body.rpartition(".")
+    return qualified[: len(qualified) - len(body)] + head, name

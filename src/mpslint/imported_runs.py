@@ -15,14 +15,13 @@ from mpslint.definition_texts import may_lack
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names, package_worlds
 from mpslint.groups import groups
+from mpslint.import_needs import ImportNeeds
 from mpslint.import_texts import imported_modules, used_in_main
 from mpslint.imports_behind import ImportsBehind
 from mpslint.kernel_imports import imported_by, insisted_imports
-from mpslint.left_behind import MOST_MODULES
 from mpslint.module_files import ModuleFiles
 from mpslint.modules import is_foreign
 from mpslint.operator_libraries import OPERATORS, OperatorLibraries, operators_named
-from mpslint.records import NamedTuple
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.leading_functions import leading_functions
@@ -43,28 +42,7 @@ _LASTING = 48
 """So many of them outlast the file that asked for them."""
 _OPEN = 6
 """So many modules deep it is followed what a call needs: each is a run that is kept."""
-_WIDE = 128
-"""An import that leads to more modules is not followed: an answer rests on each of them."""
-_BUILDS = (b"cpp_extension",)
 _BY_TEXT = (b"import_module(", b"__import__(", b"importorskip(")
-
-
-class _Needs(NamedTuple):
-    """What the import of a module leads to."""
-
-    modules: dict[str, tuple[str, ...]]
-    """The modules that it leads to, itself among them, each with those that it imports."""
-    kernels: bool
-    """Whether one of them names compiled kernels."""
-    files: int
-    """The set of the files that were looked at, or for, as `FileSets` numbers them."""
-    is_cut: bool = False
-    """Whether it leads to more modules, and is not followed."""
-    operators: bool = False
-    """Whether one of them calls operators that the project has for CUDA alone. Such a module can be
-    imported everywhere, and who calls it does not come back."""
-    by_text: tuple[str, ...] = ()
-    """Those of the modules that one imports itself which it names by a text."""
 
 
 class ImportedRuns:
@@ -75,14 +53,15 @@ class ImportedRuns:
         self._operators = OperatorLibraries(modules, projects, built)
         self._files = ModuleFiles(modules, built)
         self._find, self._parts_of = self._files.find, self._files.parts_of
+        self._needs = ImportNeeds(modules, built, self._files, self._operators)
+        self._leads_to, self._edges_of = self._needs.leads_to, self._needs.edges_of
+        self.led_to = self._needs.led_to
         self._unconditional = UnconditionalNames(modules)
         self._settled: dict[str, Interpreter | None] = {}
         self._imported: dict[str, int] = {}
         """By path: the worlds in which a module can be imported that leads to kernels."""
         self._plain: dict[str, int] = {}
         """The same of those that lead to none: a run that has been let go of is not made anew."""
-        self._needs: dict[str, _Needs] = {}
-        self._edges: dict[str, _Needs] = {}
         self._used: dict[tuple[str, str], int] = {}
         """By path and name: the worlds in which a module that leads to kernels can use the name."""
         self._open: list[str] = []
@@ -92,21 +71,10 @@ class ImportedRuns:
         """Takes over what another one knows that has other texts for the `changed` files alone;
         what it keeps of runs stays with it."""
         self._sets = self._modules.file_sets
-        touched = self._sets.of(changed)
-        self._edges = {
-            path: needs
-            for path, needs in known._edges.items()
-            if path not in changed and not needs.files & touched
-        }
-        self._needs = {
-            path: needs
-            for path, needs in known._needs.items()
-            # One that was not followed rests on modules that it does not name.
-            if path not in changed and not needs.files & touched and not needs.is_cut
-        }
+        self._needs.take_over(known._needs, changed)
         for mine, others in ((self._imported, known._imported), (self._plain, known._plain)):
-            mine.update({path: told for path, told in others.items() if path in self._needs})
-        used = {key: worlds for key, worlds in known._used.items() if key[0] in self._needs}
+            mine.update({path: told for path, told in others.items() if self._needs.knows(path)})
+        used = {key: worlds for key, worlds in known._used.items() if self._needs.knows(key[0])}
         self._used.update(used)
 
     def imports_on(self, path: str, module: str) -> tuple[int, int]:
@@ -353,14 +321,14 @@ class ImportedRuns:
         return needs.operators, needs.files
 
     def may_need_operators(self, path: str, qualified: str) -> bool:
-        found = self._source_of(path, qualified)[0]
+        found = self._files.source_of(path, qualified)[0]
         return found is not None and found != path and self._leads_to(found).operators
 
     def held_behind(self, path: str, qualified: str) -> Value | None:
         """What a name holds that the module at `path`, itself run because it is imported, takes
         from another one: followed only where operators are behind it, without which some machines
         do not come back."""
-        found, name = self._source_of(path, qualified)
+        found, name = self._files.source_of(path, qualified)
         if found is None or found == path or not self._leads_to(found).operators:
             return None
         if found in self._open or len(self._open) >= _OPEN:
@@ -388,35 +356,9 @@ class ImportedRuns:
             return None
         return lambda name: self.may_need_operators(path, name)
 
-    def _source_of(self, path: str, qualified: str) -> tuple[str | None, str]:
-        """The file of the module that a name comes from, and what it is called there."""
-        body = qualified.lstrip(".")
-        head, _, name = body.rpartition(".")
-        return self._find(path, qualified[: len(qualified) - len(body)] + head)[0], name
-
     def rests_on(self, path: str) -> int:
         """The set of the files that the run of a module rests on."""
         return self._leads_to(path).files
-
-    def led_to(self, path: str, text: str) -> tuple[list[str], int]:
-        """The modules that a file of this text imports, and they in turn, nearest first, not all
-        where they are many; and the set of the files that this rests on."""
-        found: dict[str, None] = {}
-        files = 0
-        todo: list[str] = []
-        for module in imported_modules(text.encode("utf-8", "replace")):
-            if not is_foreign(module):
-                imported, looked = self._find(path, module)
-                files |= self._sets.of(looked)
-                todo += [imported] if imported is not None else []
-        while todo and len(found) < MOST_MODULES:
-            current = todo.pop(0)
-            if current not in found and current != path:
-                found[current] = None
-                edges = self._edges_of(current)
-                files |= edges.files
-                todo += edges.modules[current]
-        return list(found), files | self._sets.of(found)
 
     def _worlds(self, path: str) -> int:
         if not self._leads_to(path).kernels:
@@ -495,76 +437,6 @@ class ImportedRuns:
         except (MpslintError, RecursionError):
             return None
         return interpreter
-
-    # what an import leads to, by the text alone
-
-    def _leads_to(self, start: str) -> _Needs:
-        known = self._needs.get(start)
-        if known is None:
-            known = self._needs[start] = self._follow(start)
-        return known
-
-    def _follow(self, start: str) -> _Needs:
-        modules: dict[str, tuple[str, ...]] = {}
-        kernels = operators = False
-        files = 0
-        todo = [start]
-        named: list[str] = []
-        while todo or named:
-            # What is named by a text comes last, and is left out where there is more of it.
-            is_named = not todo
-            if (path := named.pop(0) if is_named else todo.pop(0)) in modules:
-                continue
-            edges = self._edges_of(path)
-            if len(modules) == _WIDE:
-                if is_named:
-                    break
-                return _Needs({start: ()}, False, self._edges_of(start).files, True)
-            ((_, imported),) = edges.modules.items()
-            modules[path] = imported
-            kernels = kernels or edges.kernels
-            operators = operators or edges.operators
-            files |= edges.files
-            named += imported
-            todo += [] if is_named else [one for one in imported if one not in edges.by_text]
-        return _Needs(modules, kernels, files, operators=operators)
-
-    def _edges_of(self, path: str) -> _Needs:
-        """What a module itself imports and names."""
-        if path not in self._edges:
-            text = self._modules.text(path) or b""
-            kernels = any(word in text for word in _BUILDS)
-            operators = False
-            files: set[str] = set()
-            imported: dict[str, None] = {}
-            for module in imported_modules(text):
-                if package_worlds(module) is not None:
-                    kernels = True
-                    continue
-                if is_foreign(module):
-                    continue
-                found, looked = self._find(path, module)
-                files.update(looked)
-                if found is None:
-                    kernel, more = self._built.is_for_cuda(path, module)
-                    files.update(more)
-                    kernels = kernels or kernel
-                parts, more = self._parts_of(path, module, found)
-                files.update(more)
-                imported.update(dict.fromkeys(parts))
-            for operator in operators_named(text):
-                worlds, looked = self._operators.worlds(path, operator)
-                files.update(looked)
-                operators = operators or worlds != ALL
-            imported.pop(path, None)
-            named, more = self._files.named_by_text(path)
-            files.update(more)
-            by_text = tuple(one for one in named if one not in imported)
-            led = {path: (*imported, *by_text)}
-            found_files = self._sets.of(files)
-            kernels = kernels or operators
-            self._edges[path] = _Needs(led, kernels, found_files, False, operators, by_text)
-        return self._edges[path]
 
 
 def _importable(interpreter: Interpreter | None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.import_texts import apart
 from mpslint.modules import is_foreign
 from mpslint.modules_by_text import ModulesByText
 from mpslint.semantics.worlds.text_imports import ANY
@@ -35,6 +36,11 @@ class ModuleFiles:
         self._named = _NamedFiles(modules, built)
         self._by_text = ModulesByText(modules, self._named.find)
         self.some_of = self._by_text.some_of
+
+    def source_of(self, path: str, qualified: str) -> tuple[str | None, str]:
+        """The file of the module that a name comes from, and what it is called there."""
+        module, name = apart(qualified)
+        return self.find(path, module)[0], name
 
     def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a module: in the folders from which the file at `path` imports, else in one

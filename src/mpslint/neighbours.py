@@ -18,6 +18,7 @@ from mpslint.definition_texts import DEVICE_WORDS, HELD_WORDS, MACHINE_WORDS
 from mpslint.driven import Driven
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
+from mpslint.import_texts import apart
 from mpslint.imported_runs import ImportedRuns
 from mpslint.joined_groups import JoinedGroups
 from mpslint.kept_answers import KeptAnswers
@@ -219,16 +220,13 @@ class Neighbours(NotLookedAt):
 
     def _may_say(self, path: str, name: str, *, classes: bool = True) -> bool:
         said = self.modules.may_say(path, name, HELD_WORDS, classes=classes)
-        if said or self._heard_of(self._runs.may_lack(path, name)):
-            return True
-        return self._heard_of(self._runs.may_end(path))
+        said = said or self._heard_of(self._runs.may_lack(path, name))
+        return said or self._heard_of(self._runs.may_end(path))
 
     def may_end(self, path: str, qualified: str) -> bool:
-        path = self._absolute(path)
-        if self._noted(self._users.may_start_groups(path, qualified)):
-            return True
-        found = self._source_of(path, qualified)[0]
-        return found is not None and found != path and self._heard_of(self._runs.may_end(found))
+        found = self._source_of(path := self._absolute(path), qualified)[0]
+        may = found not in (None, path) and self._heard_of(self._runs.may_end(str(found)))
+        return may or self._noted(self._users.may_start_groups(path, qualified))
 
     def joins_group(self, path: str, qualified: str, said: Said) -> bool:
         asked = "joins", qualified, said
@@ -476,11 +474,8 @@ class Neighbours(NotLookedAt):
 
     def _source_of(self, path: str, qualified: str) -> tuple[str | None, str]:
         """The file of the module that a name comes from, and what it is called there."""
-        body = qualified.lstrip(".")
-        head, _, name = body.rpartition(".")
-        found, looked = self.modules.find(path, qualified[: len(qualified) - len(body)] + head)
-        self._note(looked)
-        return found, name
+        module, name = apart(qualified)
+        return self._noted(self.modules.find(path, module)), name
 
     def _definition(self, path: str, qualified: str, words: tuple[bytes, ...]) -> Definition | None:
         """What defines a name, through re-exports; with `words` only where the text of the module

@@ -11,6 +11,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mpslint.import_texts import apart
 from mpslint.semantics.elsewhere import entered_from
 from mpslint.semantics.facts_known import NOBODY, NONE, common
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
@@ -97,9 +98,8 @@ class Users:
         found, looked = modules.find(path, qualified)
         if found is not None:
             return _NCCL in modules.words(found), looked
-        body = qualified.lstrip(".")
-        head, _, name = body.rpartition(".")
-        found, more = modules.find(path, qualified[: len(qualified) - len(body)] + head)
+        module, name = apart(qualified)
+        found, more = modules.find(path, module)
         may = found is not None and found != path and modules.may_say(found, name, (_NCCL,))
         return may, (*looked, *more)
 

@@ -29,7 +29,7 @@ from mpslint.semantics.worlds.handed import is_of_another
 from mpslint.semantics.worlds.import_statements import FINDER, IMPORTERS
 from mpslint.semantics.worlds.joining_calls import joins_elsewhere, may_join_nccl
 from mpslint.semantics.worlds.kernels import is_extension_operator
-from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
+from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA, sent_away
 from mpslint.semantics.worlds.names import moved_along
 from mpslint.semantics.worlds.patched import stands_in, stands_in_for_method
 from mpslint.semantics.worlds.placing import on_any_gpu
@@ -41,6 +41,7 @@ from mpslint.semantics.worlds.registering import (
     registered_by,
     registers,
 )
+from mpslint.semantics.worlds.skip_marks import SKIPS, SKIPS_IF, left_by_skip
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -84,15 +85,8 @@ _FOLLOWED = frozenset({NAME, INSTANCE, CLASS, NAMESPACE, FUNCTION, BOUND, PARSER
 
 _BUILDING = "torch.utils.cpp_extension.load"
 _PROCESS = "torch.multiprocessing.Process"
-_SKIPS = {
-    "pytest.mark.skipif": True,
-    "unittest.skipIf": True,
-    "unittest.skipUnless": False,
-    "unittest.case.skipIf": True,
-}
 _ASKING_TYPES = frozenset({"isinstance", "issubclass", "super"})
 _MOCK = "unittest.mock.made"
-_SKIP = frozenset({"pytest.mark.skip", "unittest.skip", "unittest.case.skip"})
 
 
 class Calls(DeferredCalls):
@@ -356,9 +350,9 @@ class Calls(DeferredCalls):
             return UNK
         if name in facts.DRIVER_LISTS:
             return self.answer(facts.ON_THE_PATH, node)
-        if name in _SKIPS:
-            return self._skip(node, _SKIPS[name])
-        if name in _SKIP and self.frame.function is not None:
+        if name in SKIPS_IF:
+            return left_by_skip(self, node, SKIPS_IF[name])
+        if name in SKIPS and self.frame.function is not None:
             return Atom(SKIP, 0)  # by a decorator, on some machines
         if name in MOCKS:
             return Atom(NAME, _MOCK)
@@ -381,7 +375,7 @@ class Calls(DeferredCalls):
                 return Atom(NAME, f"{_BUILDING}.built")  # an extension, made here
         if is_extension_operator(name):
             if self.project is not None and not self.frame.caught:
-                self._only_on(self.project.imports_on(name))
+                self.owned(self.project.imports_on(name))
             self.given_to_kernel(node, [*args, *keywords.values()])
         if top == "torch":
             if name == _PROCESS and self.started(name, node, keywords):
@@ -491,26 +485,10 @@ class Calls(DeferredCalls):
         self.given(node, args, keywords, looks=False, name=name)
         return kernel_for(args, keywords) if names_operator(args) else UNK
 
-    def _only_on(self, worlds: int) -> None:
-        if self.frame.mask & ~worlds:
-            self.owned(worlds)
-
     def effect_of(self, name: str, node: ast.Call, ref: Atom) -> None:
         if name in facts.EFFECTS:
             chosen = ref.node if ref.node in self.chosen else None
             self.emit(Kind.EFFECT, node, name=name, use=chosen)
-
-    def _skip(self, node: ast.Call, when: bool) -> Value:
-        """What `skipif(test)` leaves. A test that asks for CUDA is about CUDA, no port's choice."""
-        if not node.args:
-            return UNK
-        frame = self.frame
-        mask, frame.mask = frame.mask, ALL
-        recording, self.recording = self.recording, False  # That was told with the arguments.
-        yes, no, _ = self.cond(node.args[0])
-        frame.mask, self.recording = mask, recording
-        left = no if when else yes
-        return Atom(SKIP, left if left & MAC else left & ~PORTED)
 
 
 def _asks_driver(args: list[Value]) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator
 from functools import cache, cached_property, reduce
 from operator import or_
 
-from mpslint.facts.priors import called_packages, package_worlds
+from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.collected import Collected
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
@@ -31,16 +31,15 @@ from mpslint.semantics.worlds.rebinding import Rebinding
 from mpslint.semantics.worlds.relevance import OWN_MOVE, Lines, matters
 from mpslint.semantics.worlds.runners import AROUND_EACH, PREPARING, runs_with_defaults
 from mpslint.semantics.worlds.state import Class, Env, Frame, Function
+from mpslint.semantics.worlds.telling_names import classes_that_move, names_of_torch
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
 from mpslint.semantics.worlds.wrapping import ATTRIBUTE
 
 # Fact: Python's grammar, the statement `global`.
 _GLOBAL = re.compile(rb"^[ \t]+global[ \t]+([\w, \t]+)", re.M)
 
-_ASKING = ("torch.cuda", "torch.mps", "torch.backends", "torch.amp", "torch.accelerator")
 """Modules of torch whose functions ask or tell the machine."""
 
-_GROUPS = "torch.distributed"
 
 # Fact: Python's grammar, imports that are no statements of the module itself.
 _LOCAL_IMPORT = re.compile(
@@ -138,11 +137,11 @@ class Interpreter(Collected, Rebinding, Methods):
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
             lines = self._text_lines if self._text_lines is not None else Lines(self._text)
-            names = [*_names_of_torch(self.tree), *self._own_kernels(), *self._ending()]
+            names = [*names_of_torch(self.tree), *self._own_kernels(), *self._ending()]
             if b"DataParallel" in self._text:
                 names.append(f".{ATTRIBUTE}")
             if OWN_MOVE in self._text:
-                names += _classes_that_move(self.tree)
+                names += classes_that_move(self.tree)
             self._lines = lines.speaking(names)
         return matters(node, self._lines)
 
@@ -424,58 +423,6 @@ def _is_main(statement: ast.stmt) -> bool:
     )
 
 
-def _names_of_torch(tree: ast.Module) -> list[str]:
-    """What a file calls the things that it takes from modules of torch other than its layers, and
-    what stands for a package of kernels that may be missing."""
-    kernels = [
-        name.id
-        for statement in tree.body
-        if isinstance(statement, ast.Try) and any(map(_imports_kernels, statement.body))
-        for name in ast.walk(statement)
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-    ]
-    # `sync = torch.cuda.synchronize`
-    kept = [
-        target.id
-        for statement in tree.body
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Attribute)
-        if (Interpreter.key(statement.value) or "").startswith(_ASKING)
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-    ]
-    # `dist.all_reduce(x)`
-    groups = [
-        f"{alias.asname or alias.name}."
-        for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-        if f"{getattr(node, 'module', None) or ''}.{alias.name}".strip(".") == _GROUPS
-    ]
-    # `rasterization(means, ...)` of a package with kernels for CUDA alone
-    called = [
-        alias.asname or alias.name.partition(".")[0]
-        for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-        if (getattr(node, "module", None) or alias.name).partition(".")[0] in called_packages()
-    ]
-    return [*kernels, *kept, *groups, *called] + [
-        alias.asname or alias.name.rpartition(".")[2]
-        for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-        if (getattr(node, "module", None) or alias.name).startswith(_ASKING)
-    ]
-
-
-def _imports_kernels(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.ImportFrom):
-        return not statement.level and package_worlds(statement.module or "") is not None
-    return isinstance(statement, ast.Import) and any(
-        package_worlds(alias.name) is not None for alias in statement.names
-    )
-
-
 def _may_be_base(cls: Class | None, other: Class | None) -> bool:
     """Whether `super().__init__()` in a class may be that of another."""
     return cls is None or other is None or (cls is not other and other.derives_from(cls))
@@ -490,14 +437,3 @@ def _narrowed(mask: int, tests: Tests, sites: Iterable[tuple[int, Tests]]) -> tu
     if reached & mask != mask:
         return mask & reached, tests | why
     return mask, tests
-
-
-def _classes_that_move(tree: ast.Module) -> list[str]:
-    """The classes of the file that have a `cuda` method of their own: what their objects are given
-    to is another than what tensors are."""
-    return [
-        item.name
-        for item in tree.body
-        if isinstance(item, ast.ClassDef)
-        and any(isinstance(m, FUNCTIONS) and m.name == "cuda" for m in item.body)
-    ]

@@ -58,6 +58,8 @@ def _name(tree: ast.Module, call: ast.Call) -> Iterator[str]:
         given = call.args[0]
     if isinstance(given, ast.Name):
         given = _only_value(tree, given.id)
+    if isinstance(given, ast.JoinedStr) and len(given.values) == 1:
+        given = given.values[0]  # `f"splats.csrc"`
     if isinstance(given, ast.Constant) and isinstance(given.value, str):
         yield given.value
 

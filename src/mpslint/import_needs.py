@@ -36,8 +36,9 @@ class Needs(NamedTuple):
     is_cut: bool = False
     """Whether it leads to more modules, and is not followed."""
     operators: bool = False
-    """Whether one of them calls operators that the project has for CUDA alone. Such a module can be
-    imported everywhere, and who calls it does not come back."""
+    """Whether one of them calls operators that the project has for CUDA alone, or goes on without
+    an extension of that kind. Such a module can be imported everywhere, and who calls it may not
+    come back."""
     by_text: tuple[str, ...] = ()
     """Those of the modules that one imports itself which it names by a text."""
 
@@ -151,6 +152,8 @@ class ImportNeeds:
                     kernel, more = self._built.is_for_cuda(path, module)
                     files.update(more)
                     kernels = kernels or kernel
+                    # Whoever goes on without it has nothing to call.
+                    operators = operators or (kernel and b"except" in text)
                 parts, more = self._parts_of(path, module, found)
                 files.update(more)
                 imported.update(dict.fromkeys(parts))

@@ -26,6 +26,7 @@ from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.leading_functions import leading_functions
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
+from mpslint.semantics.worlds.stand_ins import as_extension
 from mpslint.semantics.worlds.text_imports import ANY
 from mpslint.semantics.worlds.values import CONST, FUNCTION, NAME, NOTHING, Atom, Cases
 from mpslint.unconditional_names import UnconditionalNames
@@ -321,7 +322,8 @@ class ImportedRuns:
         return needs.operators, needs.files
 
     def may_need_operators(self, path: str, qualified: str) -> bool:
-        found = self._files.source_of(path, qualified)[0]
+        # A module by its own name, or what another one has under this name.
+        found = self._find(path, qualified)[0] or self._files.source_of(path, qualified)[0]
         return found is not None and found != path and self._leads_to(found).operators
 
     def held_behind(self, path: str, qualified: str) -> Value | None:
@@ -339,7 +341,12 @@ class ImportedRuns:
         value = interpreter.frame.env.get(name) if interpreter is not None else None
         if value.__class__ is Atom and value.kind == NAME:
             return self.held_behind(found, str(value.v))
-        return foreign(value, ()) if value is not None else None
+        return foreign(as_extension(value), ()) if value is not None else None
+
+    def as_used(self, path: str, value: Value | None) -> Value | None:
+        """What a name of the module at `path` holds for those who use it."""
+        known = value is not None and self._leads_to(path).operators
+        return as_extension(value) if known and value is not None else value
 
     def never_comes_back(self, path: str, qualified: str) -> bool:
         """Whether this is a function that the module at `path` imports, and no Mac comes back from

@@ -200,15 +200,13 @@ class Neighbours(NotLookedAt):
             self._hear(self._runs.rests_on(found))
             value = interpreter.frame.env.get(name) if interpreter is not None else None
             if value.__class__ is not Atom or value.kind != NAME or registers(value):
-                return value
+                return self._runs.as_used(found, value)
             path, qualified = found, str(value.v)
         return None
 
     def may_hold(self, path: str, qualified: str) -> bool:
         path = self._absolute(path)
-        found, looked = self.modules.find(path, qualified)
-        self._note(looked)
-        if found is not None:
+        if self._noted(self.modules.find(path, qualified)) is not None:
             return True
         found, name = self._source_of(path, qualified)
         if found is None or found == path or not name:
@@ -224,7 +222,8 @@ class Neighbours(NotLookedAt):
         return said or self._heard_of(self._runs.may_end(path))
 
     def may_end(self, path: str, qualified: str) -> bool:
-        found = self._source_of(path := self._absolute(path), qualified)[0]
+        found = self._noted(self.modules.find(path := self._absolute(path), qualified))
+        found = found or self._source_of(path, qualified)[0]
         may = found not in (None, path) and self._heard_of(self._runs.may_end(str(found)))
         return may or self._noted(self._users.may_start_groups(path, qualified))
 

@@ -212,3 +212,69 @@ def test_a_package_may_hand_on_kernels_beside_all_else(cli: Cli, project: Path) 
 def test_operators_are_named_by_attributes_and_libraries_by_themselves() -> None:
     text = b"torch.ops.mine.gemm(a)\ngetattr(torch.ops.mine, name)(a)\ntorch.ops.aten.mm(a, b)\n"
     assert list(operators_named(text)) == ["torch.ops.mine.gemm", "torch.ops.mine.*"]
+
+
+_BACKEND = """\
+from subprocess import call
+from torch.utils.cpp_extension import load
+
+
+def toolkit_available():
+    try:
+        call(["nvcc"])
+        return True
+    except FileNotFoundError:
+        return False
+
+
+_C = {without}
+try:
+    from splats import csrc as _C
+except ImportError:
+    if toolkit_available():
+        _C = load(name="splats", sources=["splats.cu"])
+"""
+_ASKING = """\
+def _make_lazy(name):
+    def call(*args):
+        from ._backend import _C
+
+        return getattr(_C, name)(*args)
+
+    return call
+
+
+march = _make_lazy("march")
+"""
+_BY_NAME = """\
+def march(*args):
+    from ._backend import _C
+
+    return _C.march(*args)
+"""
+_GRID = """\
+from . import cuda as _C
+
+
+def render(means):
+    return _C.march(means.contiguous(), 1)
+"""
+
+
+@pytest.mark.parametrize("cuda", [_ASKING, _BY_NAME])
+@pytest.mark.parametrize(
+    ("without", "told"), [("None", []), ("__import__('splats.plain')", ["MPS101", "MPS201"])]
+)
+def test_an_extension_that_could_not_be_imported_nor_built_is_nothing_to_call(
+    cli: Cli, project: Path, cuda: str, without: str, told: list[str]
+) -> None:
+    files = {
+        "setup.py": _SETUP.format(maker="CUDAExtension").replace('"splats.csrc"', 'f"splats.csrc"'),
+        "splats/__init__.py": "",
+        "splats/plain.py": "def march(*args):\n    return args[0]\n",
+        "splats/cuda/__init__.py": cuda,
+        "splats/cuda/_backend.py": _BACKEND.format(without=without),
+        "splats/rendering.py": _GRID,
+    }
+    _write(project, {**files, "view.py": _PROGRAM})
+    assert _codes(cli, "view.py") == told

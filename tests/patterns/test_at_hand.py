@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from mpslint.fixer import fix_source
 from mpslint.notebook.source import NotebookSource
@@ -181,3 +182,38 @@ def test_a_notebook_selects_in_the_cell_that_imports_torch(tmp_path: Path) -> No
     assert isinstance(result, NotebookSource)
     texts = result.cell_texts()
     assert ["is_available" in texts[number] for number in sorted(texts)] == [True, False, False]
+
+
+CLASS_AND_DEVICE = """\
+import torch
+
+{above}
+class Bank(torch.nn.Module):
+    def __init__(self, size=3, device="cuda"):
+        super().__init__()
+        self.bank = torch.zeros(size, device=device)
+
+
+def store():
+    return Bank(3)
+
+
+{below}
+bank = store()
+print(torch.ones(3, device=device))
+"""
+_CHOICE = 'device = "cuda"\n'
+
+
+def test_a_default_is_evaluated_where_it_stands_before_what_comes_below() -> None:
+    text = fixed(CLASS_AND_DEVICE.format(above="", below=_CHOICE))
+    assert "mps" in text
+    assert "device=device):\n        super" not in text
+    names = {"torch": torch}
+    exec(compile(text, "train.py", "exec"), names)  # no name is asked for before it is there
+    assert fixed(text) == text
+
+
+def test_a_default_below_the_choice_of_its_file_uses_that() -> None:
+    text = fixed(CLASS_AND_DEVICE.format(above=_CHOICE, below=""))
+    assert "def __init__(self, size=3, device=device):" in text

@@ -116,13 +116,17 @@ class DevicesAtHand:
     def _comes_first(self, binding: ast.AST, node: ast.AST) -> bool:
         """Whether no statement of the module can call the function around `node` before a
         module-level binding has run."""
+        body = self._index.tree.body
+        if not self._is_deferred(node):
+            stop = self._index.statement(binding)
+            top = next(item for item in body if self._index.within(stop, item))
+            return top.lineno < node.lineno and not self._index.within(node, top)  # type: ignore[attr-defined]
         reached: set[str] = set()
         for parent in self._index.ancestors(node):
             if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
                 reached = {parent.name}
         if not reached:
             return False
-        body = self._index.tree.body
         definitions = [item for item in body if isinstance(item, (*FUNCTIONS, ast.ClassDef))]
         for _ in range(4):
             reached |= {item.name for item in definitions if self._mentions(item, reached)}
@@ -133,6 +137,18 @@ class DevicesAtHand:
             if not isinstance(item, (*FUNCTIONS, ast.ClassDef)) and self._mentions(item, reached):
                 return False
         return True
+
+    def _is_deferred(self, node: ast.AST) -> bool:
+        """Whether a node is run when a function is called, rather than where it is defined, as
+        defaults, decorators and the bodies of classes are."""
+        child = node
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, ast.Lambda) and child is parent.body:
+                return True
+            if isinstance(parent, FUNCTIONS) and child in parent.body:
+                return True
+            child = parent
+        return False
 
     def _mentions(self, item: ast.AST, words: set[str]) -> bool:
         return any(

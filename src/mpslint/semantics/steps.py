@@ -126,7 +126,7 @@ def training(context: Context, node: ast.AST, calls: int = _CALLS_FOLLOWED) -> T
     a function of this file that is called at each step. What waits for the device on purpose at
     each step does not count, and what a test waits for slows nobody.
     """
-    if _is_test(context, node):
+    if _is_test(context, node) or _is_one_graph(context, node):
         return None
     loops = context.loops
     loop = loops.innermost(node)
@@ -171,6 +171,22 @@ def _is_test(context: Context, node: ast.AST) -> bool:
     return any(
         isinstance(parent, FUNCTIONS) and parent.name.startswith("test_")
         for parent in context.index.ancestors(node)
+    )
+
+
+def _is_one_graph(context: Context, node: ast.AST) -> bool:
+    """In a function that `torch.compile(fullgraph=True)` takes as one graph: a tensor that is read
+    on the host would break it, which raises."""
+    return any(
+        isinstance(decorator, ast.Call)
+        and context.resolve(decorator.func) == "torch.compile"
+        and any(
+            item.arg == "fullgraph" and getattr(item.value, "value", None) is True
+            for item in decorator.keywords
+        )
+        for parent in context.index.ancestors(node)
+        if isinstance(parent, FUNCTIONS)
+        for decorator in parent.decorator_list
     )
 
 

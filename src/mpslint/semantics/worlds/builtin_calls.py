@@ -184,6 +184,8 @@ class BuiltinCalls(Expressions):
             return by_world(
                 lambda worlds, atom: self._get_attribute(node, [args[0], atom, *args[2:]]), args[1]
             )
+        if len(args) == 2:
+            self.used(args[0])
         attribute, holder = one(args[1], ALL), one(args[0], ALL)
         if attribute.kind not in (CONST, DEVICE) or not isinstance(attribute.v, str):
             if holder.kind == NAME and is_library(str(holder.v)):

@@ -462,6 +462,9 @@ class Calls(DeferredCalls):
             return UNK
         if self.project is not None:
             found = self.project.value(name)
+            owner = name.rpartition(".")[0] if found is None else ""
+            if owner.strip(".") and self.project.may_end(owner):
+                self.used(self.project.value(owner) or UNK)  # `_C.march(x)`, where `_C` may be None
             named = one(found, ALL) if found is not None else UNK
             if registers(named):
                 return kernel_for(args, keywords)  # `register = torch.library.register_kernel`

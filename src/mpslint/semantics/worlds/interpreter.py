@@ -163,6 +163,7 @@ class Interpreter(Collected, Rebinding, Methods):
             if name and (
                 package_worlds(module) is not None
                 or (self.project is not None and self.project.imports_on(module) != ALL)
+                or (self.project is not None and self.project.may_end(f"{module}.{name}"))
             ):
                 yield name
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value_syntax import only_raise
+from mpslint.semantics.worlds.machines import NVIDIA
 from mpslint.semantics.worlds.state import Class
 from mpslint.semantics.worlds.values import (
     BOT,
@@ -20,8 +21,11 @@ from mpslint.semantics.worlds.values import (
     Cases,
     Value,
     cases_of,
+    pack,
 )
 
+BUILT = "torch.utils.cpp_extension.load.built"
+"""What stands for an extension that a project has compiled for CUDA."""
 _ALWAYS_ASKED = ("__getattr__", "__call__")
 """What an object is asked for that is none of what it has."""
 
@@ -32,7 +36,8 @@ def lacking(value: Value, worlds: int) -> int:
         return 0
     cases = list(cases_of(value, worlds))
     names = [str(atom.v) for _, atom in cases if atom.kind == NAME]
-    if not any(map(package_worlds, names)) and not any(_refuses_all(atom) for _, atom in cases):
+    is_for_some = any(name == BUILT or package_worlds(name) for name in names)
+    if not is_for_some and not any(_refuses_all(atom) for _, atom in cases):
         return 0
     found = 0
     for mask, atom in cases:
@@ -42,6 +47,19 @@ def lacking(value: Value, worlds: int) -> int:
         elif atom.kind not in (NAME, UNKNOWN):
             return 0  # Something else takes its place.
     return found
+
+
+def as_extension(value: Value) -> Value:
+    """What a module holds that has nothing on a Mac where it could not import, nor build, what it
+    compiles for CUDA: the extension, on the other machines."""
+    if value.__class__ is not Cases:
+        return value
+    cases = list(cases_of(value))
+    for mask, atom in cases:
+        is_nothing = atom.kind == CONST and atom.v is None and not atom.maybe
+        if not is_nothing and (mask & ~NVIDIA or atom.kind not in (NAME, UNKNOWN)):
+            return value
+    return pack([(mask, Atom(NAME, BUILT) if atom.kind != CONST else atom) for mask, atom in cases])
 
 
 def _refuses_all(atom: Atom) -> bool:

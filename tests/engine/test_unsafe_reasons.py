@@ -48,7 +48,7 @@ class Sampler:
     [
         pytest.param(COMPARED, "line 6 would still compare the device with CUDA", id="a test"),
         pytest.param(AT_HAND, "self.device may still be another device", id="a device at hand"),
-        pytest.param(BY_INDEX, "go to a GPU by its index", id="a move by its index"),
+        pytest.param(BY_INDEX, "index may be something else than the number", id="a number"),
     ],
 )
 def test_an_unsafe_move_says_what_is_in_doubt(text: str, reason: str) -> None:

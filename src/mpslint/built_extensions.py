@@ -111,15 +111,13 @@ class BuiltExtensions:
         helpers = (one for script in scripts for one in self._setup(script)[1])
         return found, (*looked, *helpers)
 
-    def for_cuda_alone(self, path: str) -> tuple[frozenset[str], tuple[str, ...]]:
-        """The whole names of the modules that the project of a file builds for CUDA; none, where it
-        builds any in another way as well. And the scripts that say so."""
+    def for_cuda_alone(self, path: str) -> tuple[frozenset[str], bool, tuple[str, ...]]:
+        """The whole names of the modules that the project of a file builds for CUDA, whether it
+        builds any in another way as well, and the scripts that say so."""
         scripts = self._projects.setup_scripts(path)
-        built = self._built_by(scripts)
-        if any(built_by(self._setup(script)[0])[1] for script in scripts):
-            built = frozenset()
+        otherwise = any(built_by(self._setup(script)[0])[1] for script in scripts)
         helpers = (one for script in scripts for one in self._setup(script)[1])
-        return built, (*scripts, *helpers)
+        return self._built_by(scripts), otherwise, (*scripts, *helpers)
 
     def _is_called_so(self, scripts: tuple[str, ...], name: str) -> bool:
         """Whether a module is one for CUDA by its name, that others build: `voxelize_cuda`."""

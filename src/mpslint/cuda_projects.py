@@ -27,6 +27,7 @@ from mpslint.import_texts import imported_modules, module_name, runs_files
 from mpslint.imported_runs import ImportedRuns
 from mpslint.left_behind import programs
 from mpslint.modules import MAIN, Modules
+from mpslint.needed_functions import needs
 from mpslint.published import Published
 from mpslint.reading import sign_of
 from mpslint.records import NamedTuple
@@ -286,13 +287,12 @@ class _Project:
             other = self._tree(found) if found is not None else None
             return None if found is None or other is None else (found, other)
 
-        is_package = os.path.basename(path) == _INIT
-        return all(
-            self._has(here, tree, module)
-            # A package hands on what it has for others, who may want something else of it.
-            and not (here == path and not is_package and self._ends(here, module))
-            for here, module in dict.fromkeys(certain_imports(path, tree, find))
-        )
+        certain = dict.fromkeys(certain_imports(path, tree, find))
+        if not all(self._has(here, tree, module) for here, module in certain):
+            return False
+        if os.path.basename(path) == _INIT:
+            return True  # It hands on what it has for others, who may want something else of it.
+        return not needs(tree, self._ending(path, certain))
 
     def _has(self, here: str, tree: ast.Module, module: str) -> bool:
         """Whether a Mac can import a module as the file at `here` names it."""
@@ -303,10 +303,16 @@ class _Project:
             return found == here or self._is_open(here, found)
         return bool(self._runs.imports_on(here, module)[0] & MACS)
 
-    def _ends(self, here: str, module: str) -> bool:
-        """Whether a program imports a function from which no Mac comes back: that is what it is
-        for."""
-        return self._runs.find(here, module) is None and self._runs.never_comes_back(here, module)
+    def _ending(self, path: str, imported: Iterable[tuple[str, str]]) -> set[str]:
+        """The functions that a program itself imports and from which no Mac comes back: what cannot
+        do without them is for CUDA."""
+        return {
+            module
+            for here, module in imported
+            if here == path
+            and self._runs.find(here, module) is None
+            and self._runs.never_comes_back(here, module)
+        }
 
     def _may_choose(self, path: str, tree: ast.Module, begins: str) -> bool:
         """Whether a Mac can import a module that a program chooses by a text which `begins` so: one

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
 
@@ -33,12 +34,17 @@ _DEVICE_OF = {
     "triton_op": (None, ()),
     "impl_abstract": (None, ()),
 }
+_MAKING = frozenset({"custom_op", "triton_op"})
 _DECLARE = frozenset({"define", "register_fake", "impl_abstract", "register_autograd"})
 """They bring no kernel. A backward needs the kernels of what it is the backward of."""
 _ANYWHERE = "*"
 # Fact: c10/core/DispatchKey.cpp, `parseDispatchKey`, and torch/library.py, `_device_type_to_key`.
-_OF_OTHERS = frozenset({"cuda", "autogradcuda", "xpu", "autogradxpu", "hpu", "meta", "hip"})
+_OF_OTHERS = frozenset({"cuda", "xpu", "hpu", "hip", "npu", "mtia"})
 """Keys of kernels that no Mac runs, in small letters."""
+_OF_NONE = ("meta", "autograd", "fake")
+"""What keys begin with that say nothing of where an operator's kernels run."""
+_ALL_OF = "*"
+"""The name of an operator that a text does not say: any of its library, or of all."""
 _REGISTERS = (b"torch.library", b"Library(", b"custom_op", b"triton_op")
 
 
@@ -70,10 +76,12 @@ class OperatorLibraries:
         if whole.head not in self._kernels:
             self._kernels[whole.head] = _registered(self._modules, whole.modules)
         kernels = self._kernels[whole.head]
+        built, otherwise, scripts = self._built.for_cuda_alone(path)
+        if otherwise or f"{library}::{_ALL_OF}" in kernels or _ALL_OF in kernels:
+            return ALL, (*scripts, *whole.files)
         devices = kernels.get(f"{library}::{name.partition('.')[0]}")
         if devices:
-            return NVIDIA if devices <= _OF_OTHERS else ALL, whole.files
-        built, scripts = self._built.for_cuda_alone(path)
+            return NVIDIA if devices <= _OF_OTHERS else ALL, (*scripts, *whole.files)
         is_own = any(library in name.split(".") for name in built)
         return NVIDIA if is_own else ALL, (*scripts, *(whole.files if is_own else ()))
 
@@ -97,30 +105,48 @@ def _registrations(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
             name = _text(node.value.args[0]) if node.value.args else ""
             if _last(node.value.func) == "Library" and name:
                 libraries.update({_last(target): name for target in node.targets})
+    operators = {
+        item.name: name
+        for item in ast.walk(tree)
+        if isinstance(item, FUNCTIONS)
+        for decorator in item.decorator_list
+        if isinstance(decorator, ast.Call) and _last(decorator.func) in _MAKING
+        if (name := _text(decorator.args[0]) if decorator.args else "")
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _last(node.func) in (*_DEVICE_OF, *_DECLARE):
-            yield from _registration(node, libraries)
+            yield from _registration(node, libraries, operators)
 
 
-def _registration(node: ast.Call, libraries: dict[str, str]) -> Iterator[tuple[str, set[str]]]:
+def _registration(
+    node: ast.Call, libraries: dict[str, str], operators: dict[str, str]
+) -> Iterator[tuple[str, set[str]]]:
     kind, given = _last(node.func), list(node.args)
-    library = (
-        libraries.get(_last(node.func.value)) if isinstance(node.func, ast.Attribute) else None
-    )
+    if kind in _DECLARE:
+        return
+    owner = _last(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    library = libraries.get(owner)
     by_method = library is not None
+    if kind == "register_kernel" and owner in operators:
+        # `@nms.register_kernel("cpu")` of what `custom_op` has made
+        yield operators[owner], set(_devices(given[0] if given else None))
+        return
     if not by_method and given and _last(given[0]) in libraries:
         library = libraries[_last(given[0])]  # `@torch.library.impl(lib, "name", "CUDA")`
         del given[0]
-    name = _text(given[0]).partition("(")[0] if given else ""
+    if not given:
+        return
+    name = _text(given[0]).partition("(")[0]
     if not name:
+        begun = given[0].values[0] if isinstance(given[0], ast.JoinedStr) else given[0]
+        told, dots, _ = _text(begun).partition("::")
+        known = library or (told if dots else "")
+        yield f"{known}::{_ALL_OF}" if known else _ALL_OF, set()
         return
     if "::" not in name:
         if library is None:
             return
         name = f"{library}::{name}"
-    if kind in _DECLARE:
-        yield name, set()
-        return
     position, keywords = _DEVICE_OF[kind]
     at = 2 if by_method and kind == "impl" else position
     device = given[at] if at is not None and len(given) > at else None
@@ -135,7 +161,9 @@ def _devices(node: ast.expr | None) -> Iterator[str]:
         for item in node.elts:
             yield from _devices(item)
         return
-    yield _text(node).lower() or _ANYWHERE if node is not None else _ANYWHERE
+    device = _text(node).lower() if node is not None else ""
+    if not device.startswith(_OF_NONE):
+        yield device or _ANYWHERE
 
 
 def _text(node: ast.expr) -> str:

@@ -138,6 +138,14 @@ def test_an_operator_with_kernels_for_cuda_alone_ends_a_program_on_a_mac(
         _DEFINED + '@torch.library.impl("mine::gemm", KEY)\n' + _KERNEL,
         _BY_LIBRARY + _KERNEL + '\n\nlib.impl("gemm", gemm, "CompositeExplicitAutograd")\n',
         _CUSTOM.format(more="") + _KERNEL,
+        _DEFINED + '@torch.library.impl("mine::gemm", "Meta")\n' + _KERNEL,
+        _CUSTOM.format(more=', device_types="cuda"')
+        + _KERNEL
+        + '\n\n@gemm.register_kernel("cpu")\ndef on_the_host(a, b):\n    return a @ b\n',
+        _DEFINED
+        + '@torch.library.impl("mine::gemm", "CUDA")\n'
+        + _KERNEL
+        + '\n\nfor key in ("CPU", "MPS"):\n    torch.library.impl(f"mine::gemm", key)(gemm)\n',
         _DEFINED.replace("gemm", "other")
         + '@torch.library.impl("mine::other", "CUDA")\n'
         + _KERNEL,
@@ -164,6 +172,16 @@ if __name__ == "__main__":
     serve(render, 3)
     print(torch.ones(3, device=device))
 """
+_EITHER = """\
+import sys
+
+import torch
+from splats.rendering import render
+
+if __name__ == "__main__":
+    means = torch.ones(3, device="cuda")
+    print(render(means) if "--fused" in sys.argv else means.sum())
+"""
 _PLAIN = """\
 import torch
 {line}
@@ -184,6 +202,17 @@ def test_programs_that_hand_on_what_no_mac_comes_back_from_are_what_a_project_is
     setup = _SETUP.format(maker="CUDAExtension")
     _write(project, {**files, "setup.py": setup, "view.py": _HANDED, "other.py": _HANDED})
     assert _codes(cli, "view.py") == []
+
+
+def test_a_program_that_has_another_way_is_told(cli: Cli, project: Path) -> None:
+    files = {
+        "splats/__init__.py": "",
+        "splats/wrapper.py": _LAZY,
+        "splats/rendering.py": _RENDERING,
+    }
+    setup = _SETUP.format(maker="CUDAExtension")
+    _write(project, {**files, "setup.py": setup, "view.py": _EITHER, "other.py": _EITHER})
+    assert _codes(cli, "view.py") == ["MPS101"]
 
 
 def test_a_program_that_needs_none_of_it_is_told_all_the_same(cli: Cli, project: Path) -> None:

@@ -89,7 +89,8 @@ def _decides(context: Context, node: ast.expr) -> bool:
     """Whether the truth of an expression is asked for."""
     parent = context.index.parents[node]
     if isinstance(parent, ast.BoolOp):
-        return True
+        # The last one may be what comes of it: `ask = ask or torch.cuda.is_available`.
+        return parent.values[-1] is not node or _decides(context, parent)
     if isinstance(parent, ast.UnaryOp):
         return isinstance(parent.op, ast.Not)
     if isinstance(parent, _TESTING):

@@ -117,7 +117,7 @@ class Expressions(Names):
         self.unsure += 1
         for item in node.values:
             self.mark(item)
-            found = self.eval(item)
+            found = self.eval(item) if value is None else self._in_arm(item)[0]
             if value is None:
                 value = found
             else:
@@ -148,6 +148,7 @@ class Expressions(Names):
         built, frame.built = frame.built, frame.built | (tests & self.build_tests)
         asked, frame.asked = frame.asked, frame.asked or self.asks_for_cuda(tests)
         self.unsure += 1
+        ends, owned = 0, bool(mask & MACS)
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask = worlds
             frame.tests = why | tests if sent_away(mask, worlds) else why
@@ -155,14 +156,31 @@ class Expressions(Names):
                 frame.arm = id(node)
             self.mark(branch)
             gate, frame.gate = frame.gate, node.test if mask & ~worlds & MACS else frame.gate
-            values.append(self.eval(branch) if worlds else BOT)
+            found, own = self._in_arm(branch) if worlds else (BOT, False)
+            values.append(found)
+            owned = owned and (own or not worlds & MACS)
+            ends |= frame.mask
             frame.arm, frame.gate = arm, gate
         self.unsure -= 1
         frame.mask, frame.tests, frame.built, frame.asked = mask, why, built, asked
+        if owned:
+            self.owned(ends)
         parted = yes != mask or no != mask
         if values[0].__class__ is Atom and values[1].__class__ is Atom:
             values = [_by_index(values[0], values[1]), _by_index(values[1], values[0])]
         return self.picked(yes, values[0], no, values[1], tests if parted else NO_TESTS)
+
+    def _in_arm(self, node: ast.expr) -> tuple[Value, bool]:
+        """What an expression gives that is one of two ways, and whether all Macs that take it end
+        in what only CUDA has: what led to both of them is no part of that."""
+        frame = self.frame
+        own, frame.own = frame.own, False
+        frame.starts.append(len(self.log))
+        value = self.eval(node)
+        frame.starts.pop()
+        ended = frame.own and not frame.mask & MACS
+        frame.own = own
+        return value, ended
 
     def e_NamedExpr(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)

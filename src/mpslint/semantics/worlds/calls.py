@@ -32,6 +32,7 @@ from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA, sent_away
 from mpslint.semantics.worlds.names import moved_along
 from mpslint.semantics.worlds.only_asked import asked_alone
+from mpslint.semantics.worlds.operators_for_cuda import takes_cuda_alone
 from mpslint.semantics.worlds.patched import stands_in, stands_in_for_method
 from mpslint.semantics.worlds.placing import on_any_gpu
 from mpslint.semantics.worlds.refusing_calls import is_left_to_subclasses, refused_in
@@ -306,7 +307,7 @@ class Calls(DeferredCalls):
         if function.moves_to_cuda and isinstance(node.func, ast.Attribute):
             self._moved_by_method(function, node, given)
         if frame.mask & ~ends and not frame.caught:
-            if function.own and not ends & MACS:
+            if (function.own and not ends & MACS) or takes_cuda_alone(function, ends, self):
                 self.owned(ends)
             else:
                 if frame.mask & MACS & ~ends:

@@ -1,5 +1,6 @@
-"""A refusal that asks for NVIDIA by its name, for its driver's tools or for a torch that is built
-with CUDA, is no refusal of other GPUs: no port comes to what follows, in other files as well."""
+"""A refusal that asks for NVIDIA by its name, for its driver's tools, for kernels of CUDA's or for
+a torch that is built with CUDA, is no refusal of other GPUs: no port comes to what follows, in
+other files as well."""
 
 from __future__ import annotations
 
@@ -21,9 +22,13 @@ _INSISTING = [
     "if not torch.cuda.is_available(): raise RuntimeError('runs on NVIDIA Ampere GPUs alone')",
     "if not torch.cuda.is_available(): raise RuntimeError('only for Nvidia graphics cards')",
     "assert torch.cuda.is_available(), f'{sys.argv[0]} needs an NVIDIA GPU'",
+    "if not torch.cuda.is_available(): raise RuntimeError('FlashAttention takes CUDA')",
+    "assert torch.cuda.is_available(), 'flash-attn was asked for'",
 ]
 _OPEN = [
     "if shutil.which('git') is None: sys.exit('no git')",
+    "if not torch.cuda.is_available(): raise RuntimeError('attention takes CUDA')",
+    "if not torch.cuda.is_available(): print('no FlashAttention')",
     "if shutil.which('nvidia-smi') is None: print('no driver')",
     "if not torch.cuda.is_available(): raise RuntimeError('needs a GPU')",
     "if not torch.cuda.is_available(): print('No NVIDIA GPU.')",

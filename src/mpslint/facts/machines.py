@@ -474,6 +474,10 @@ MESHES = {
     "torch.distributed.device_mesh.DeviceMesh.from_group": 1,
 }
 """What arranges processes by their devices, with the place of the type among the arguments."""
+# Source: lightning/pytorch/strategies/deepspeed.py, `setup_environment`: RuntimeError without a
+# CUDAAccelerator, "The DeepSpeed strategy is only supported on CUDA GPUs".
+CUDA_STRATEGY = "deepspeed"
+"""What the name of a strategy begins with that trains on CUDA alone: `deepspeed_stage_2`."""
 # Source: torch/distributed/distributed_c10d.py, `_get_default_group`: "Default process group has
 # not been initialized, please make sure to call init_process_group."
 OF_A_GROUP = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})

@@ -9,3 +9,6 @@ MOCKS = frozenset(f"unittest.mock.{name}" for name in ("Mock", "MagicMock", "Asy
 """Objects that take any call and do nothing."""
 PATCH = "unittest.mock.patch"
 """As a decorator, it replaces its target, `package.module.name`, as long as the function runs."""
+NAMESPACE = "types.SimpleNamespace"
+"""An object that has the attributes which it is given, and nothing else: source, the documentation
+of `types`."""

@@ -23,7 +23,8 @@ x = torch.zeros(3, device=device)
 ## What is not flagged
 Code that only runs where CUDA is (behind a test, an early exit, a decorator, in a `try`), or that
 is about CUDA by the name of its function, class or file or by the kernels it imports; comparisons,
-what a test gives and then finds kept as a text (`assert config["device"] == "cuda"`),
+what a test gives and then finds kept as a text (`assert config["device"] == "cuda"`), or puts into
+a `SimpleNamespace` beside its mocks; what a function of another file only compares;
 dictionary keys, texts, lists of choices, rows of tables; one arm of a choice that asks for
 something else; the same call made for the CPU beside it; what several GPUs share (an index by rank,
 a tensor that is reduced over processes, `if len(gpus) > 1:` around a `DataParallel` over these);
@@ -74,6 +75,7 @@ from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
 from mpslint.semantics.device_labels import is_label
 from mpslint.semantics.devices import Slot
+from mpslint.semantics.given_to_mocks import is_for_mocks
 from mpslint.semantics.kept_texts import is_kept_text
 from mpslint.semantics.leftovers import is_never_default
 from mpslint.semantics.listed_gpus import is_for_listed_gpus
@@ -123,6 +125,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if is_never_default(context, found.node) or is_label(context, found.node):
             continue
         if is_for_skipped_tests(context, found.node) or is_kept_text(context, found.node):
+            continue
+        if found.use is None and is_for_mocks(context, found.node):
             continue
         fixable = literal is not None and slot is not None and not unnamed
         yield context.finding(

@@ -27,15 +27,15 @@ start = time.perf_counter()
 ## What is not flagged
 Files that do not speak of MPS or other accelerators at all: their timer has no third device. What
 only a refusal to run without CUDA keeps a Mac from: there the refusal is the finding. A wait with
-an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA only, or
-times it in a way of its own; a wait that no clock read follows in its function or turn of a loop,
-or only one for a time that nobody uses (before memory counters, in clean-up code, at the end of a
-step), unless its function ends with it or copies without waiting (`non_blocking=True`); one before
-which something else has waited already, such as `.item()` or `.cpu()`. By default: waits before
-which work is known to be queued (where the clock is set back in a loop, by the turn before), waits
-behind which the clock is read and then work is queued, and functions that wait and hand back the
-clock. Where that is left open (a call of a library, the start
-of a function) the finding is opt-in (`--select MPS602`).
+an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA only (also
+behind an early exit of the function that calls it), or times it in a way of its own; a wait that no
+clock read follows in its function or turn of a loop, or only one for a time that nobody uses
+(before memory counters, in clean-up code, at the end of a step), unless its function ends with it
+or copies without waiting (`non_blocking=True`); one before which something else has waited already,
+such as `.item()` or `.cpu()`. By default: waits before which work is known to be queued (where the
+clock is set back in a loop, by the turn before), waits behind which the clock is read and then work
+is queued, and functions that wait and hand back the clock. Where that is left open (a call of a
+library, the start of a function) the finding is opt-in (`--select MPS602`).
 
 ## Fix safety
 Safe: on CUDA the first arm is taken as before. The other waits of the function for CUDA only get

@@ -14,7 +14,7 @@ from mpslint.semantics.pending import (
     pending_at_calls,
 )
 from mpslint.semantics.waits import ends_function, serves_nothing
-from mpslint.semantics.worlds.machines import MACS
+from mpslint.semantics.worlds.machines import MAC, MACS
 from mpslint.semantics.worlds.refused import is_behind_refusal
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def waits_for_cuda_only(context: Context) -> Iterator[tuple[Event, Effect]]:
             continue
         if isinstance(event.node, ast.Call) and serves_nothing(context, event.node):
             continue
+        if _has_left_with_work(context, event):
+            continue
         pending = _pending(context, event.node)
         if pending is not Effect.WAIT:
             yield event, pending
@@ -44,6 +46,23 @@ def _comes_to_its_test(context: Context, event: Event) -> bool:
     """Whether a Mac is asked what keeps the wait from it, and has not left before."""
     tests = event.tests & context.worlds.run.device_tests
     return not tests or any(context.worlds.reach(test) & MACS for test in tests)
+
+
+def _has_left_with_work(context: Context, event: Event) -> bool:
+    """Whether a Mac has gone before it is asked whether to wait, be it in the function that calls
+    this one, and does not do the work that is waited for either: that stands here as well. A wait
+    that a helper makes is for what its callers do, who may do it on a Mac."""
+    wait = event.node
+    asked = context.index.enclosing(wait, ast.If)
+    if not isinstance(asked, ast.If) or not isinstance(wait, ast.Call) or not event.once_ported:
+        return False
+    if context.index.function(asked) is not context.index.function(wait):
+        return False
+    if context.worlds.run.cuda_tests.isdisjoint(ast.walk(asked.test)):
+        return False
+    if context.worlds.comes_to(asked.test) & MAC:
+        return False
+    return not is_waiting_clock(context, wait) and not ends_function(context, wait)
 
 
 def _pending(context: Context, wait: ast.AST) -> Effect:

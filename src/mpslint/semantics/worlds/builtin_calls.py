@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
+from mpslint.facts.priors import call_worlds
 from mpslint.semantics.worlds.comparing import is_cuda_type
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.kernels import is_library
-from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
+from mpslint.semantics.worlds.machines import ALL, CUDA, MACS, NVIDIA
 from mpslint.semantics.worlds.operators import logical_and, logical_or
 from mpslint.semantics.worlds.refining import is_compared_type
 from mpslint.semantics.worlds.values import (
@@ -73,6 +74,11 @@ class BuiltinCalls(Expressions):
             self.device_tests.add(node)
             self.cuda_tests.add(node)
             return self.on(args[0], "cuda", node)
+        if name == "isinstance" and len(args) == 2 and _is_of_a_group(args[1]):
+            self.own_tests.add(node)  # Who has such an object has a process for each GPU.
+            mine = frozenset((node,))
+            there, absent = Atom(UNKNOWN, None, None, mine), Atom(CONST, False, None, mine)
+            return pack([(NVIDIA, there), (ALL & ~NVIDIA, absent)])
         if name == "getattr" and len(args) >= 2:
             return self._get_attribute(node, args)
         if name == "vars" and args and one(args[0], ALL).kind == NAMESPACE:
@@ -198,6 +204,18 @@ class BuiltinCalls(Expressions):
         if len(args) > 2 and holds_device(args[2]):
             return lift(lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else atom, args[2])
         return UNK
+
+
+def _is_of_a_group(value: Value) -> bool:
+    """Whether this is a class of which CUDA alone has objects (`FullyShardedDataParallel`), or
+    several that all are; what wraps for several GPUs of one process is a choice that is told."""
+    atoms = [atom for _, atom in cases_of(value)]
+    return all(
+        str(atom.v) not in WRAPPERS and call_worlds(str(atom.v)) == "cuda"
+        if atom.kind == NAME
+        else atom.kind == SEQUENCE and bool(atom.v) and all(map(_is_of_a_group, atom.v))
+        for atom in atoms
+    )
 
 
 def _names_wrapper(value: Value) -> bool:

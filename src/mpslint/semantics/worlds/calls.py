@@ -31,6 +31,8 @@ from mpslint.semantics.worlds.joining_calls import joins_elsewhere, may_join_ncc
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA, sent_away
 from mpslint.semantics.worlds.names import moved_along
+from mpslint.semantics.worlds.only_asked import asked_alone
+from mpslint.semantics.worlds.operators_for_cuda import takes_cuda_alone
 from mpslint.semantics.worlds.patched import stands_in, stands_in_for_method
 from mpslint.semantics.worlds.placing import on_any_gpu
 from mpslint.semantics.worlds.refusing_calls import is_left_to_subclasses, refused_in
@@ -254,8 +256,6 @@ class Calls(DeferredCalls):
             )
         return tensor(callee.v[0], scalar=callee.scalar)
 
-    # functions of the project
-
     def _raises_inside(self, function: Function, node: ast.Call, given: Env) -> None:
         """What raises on a Mac in a function of another file is told where it is called."""
         tests = self.frame.tests
@@ -286,12 +286,13 @@ class Calls(DeferredCalls):
         if function.home is self:
             self.called_from(function, node, given)
         self.note_functions_given(function, node, given)
+        asked = asked_alone(function, given)
         if not function.relevant:
-            for value in (*args, *keywords.values()):
+            for value in (item for item in (*args, *keywords.values()) if id(item) not in asked):
                 self.kept(value, "")
         if function.home is not self:
             # What is chosen here is told here: that file knows its parameter only.
-            own = replaced_inside(function, given, MAX_DEPTH)
+            own = asked | replaced_inside(function, given, MAX_DEPTH)
             own |= {id(given[name]) for name in registered_by(function) if name in given}
             told = {name: value for name, value in keywords.items() if id(value) not in own}
             self.given_away(node, [value for value in args if id(value) not in own], told)
@@ -306,7 +307,7 @@ class Calls(DeferredCalls):
         if function.moves_to_cuda and isinstance(node.func, ast.Attribute):
             self._moved_by_method(function, node, given)
         if frame.mask & ~ends and not frame.caught:
-            if function.own and not ends & MACS:
+            if (function.own and not ends & MACS) or takes_cuda_alone(function, ends, self):
                 self.owned(ends)
             else:
                 if frame.mask & MACS & ~ends:

@@ -75,6 +75,8 @@ def _member(a: Atom, b: Atom, worlds: int) -> Answer:
     if a.kind == DEVICE:
         # `"cuda" in str(device)`, `"cuda" in device`
         return equal(a, b, worlds)
+    if is_strategy(a) and b.kind == UNKNOWN:
+        return equal(a, b, worlds)  # `"deepspeed" in args.strategy`
     return [(worlds, None)]
 
 
@@ -137,11 +139,11 @@ def equal(a: Atom, b: Atom, worlds: int) -> Answer:
         return _device_is(a, b, worlds)
     if a.kind == SEQUENCE or b.kind == SEQUENCE:
         return [(worlds, None)]
-    if is_nccl(a) or is_nccl(b):
-        other = a if is_nccl(b) and (a.maybe or not is_nccl(a)) else b
+    if is_of_nvidia(a) or is_of_nvidia(b):
+        other = a if is_of_nvidia(b) and (a.maybe or not is_of_nvidia(a)) else b
         if other.kind not in (CONST, NAME) or other.maybe:
             return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
-        if other.kind == CONST and not is_nccl(other):
+        if other.kind == CONST and not is_of_nvidia(other):
             return [(worlds, False)]  # `"gloo" == Backend.NCCL`
     for version, other in ((a, b), (b, a)):
         if version.kind == NAME and version.v == "torch.__version__" and text_of(other):
@@ -162,6 +164,15 @@ def equal(a: Atom, b: Atom, worlds: int) -> Answer:
         if a.kind == SOME and isinstance(b.v, int) and b.v < (a.v or 1):
             return [(worlds, False)]
     return [(worlds, None)]
+
+
+def is_of_nvidia(atom: Atom) -> bool:
+    """The name of a backend, or of a strategy, that takes CUDA's devices alone."""
+    return is_nccl(atom) or is_strategy(atom)
+
+
+def is_strategy(atom: Atom) -> bool:
+    return atom.kind == CONST and text_of(atom).startswith(facts.CUDA_STRATEGY)
 
 
 def is_nccl(atom: Atom) -> bool:
@@ -235,7 +246,8 @@ def asks_for_more_than_one(
         return None
     if right.__class__ is not Atom or right.kind != CONST or right.v.__class__ is not int:
         return None
-    if not matches("gpu-numbers", last_name(node.left) or ""):
+    asked = node.left.func if isinstance(node.left, ast.Call) else node.left
+    if not matches("gpu-numbers", last_name(asked) or ""):
         return None
     return _OF_SEVERAL.get((operator.__class__, right.v))
 

@@ -13,7 +13,7 @@ from mpslint.semantics.worlds.comparing import (
     compare,
     has_no_such_gpu,
     is_cuda_type,
-    is_nccl,
+    is_of_nvidia,
 )
 from mpslint.semantics.worlds.joining import pick
 from mpslint.semantics.worlds.listed_devices import ListedDevices
@@ -332,7 +332,7 @@ class Conditions(Placing, Refining, ListedDevices):
                 self.asking_mps.add((self.frame.function, self.frame.arm))
                 asked = self.frame.function, ast.unparse(node.left)
                 self.compared_with_mps.setdefault(asked, []).append(node)
-        elif any(map(is_nccl, both)):
+        elif any(map(is_of_nvidia, both)):
             self.own_tests.add(node)
             mine = frozenset((node,))
         elif any(map(_names_cuda_type, both)):

@@ -11,9 +11,10 @@ from mpslint.semantics.device_text import TYPED
 from mpslint.semantics.worlds.configurations import KEEPING
 from mpslint.semantics.worlds.device_arms import Arms, device_arms, named_arm
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.filled_lists import filled_by, iterated
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.loaded import is_loaded
-from mpslint.semantics.worlds.machines import MACS, sent_away
+from mpslint.semantics.worlds.machines import ALL, MACS, sent_away
 from mpslint.semantics.worlds.names import Names
 from mpslint.semantics.worlds.operators import (
     arithmetic,
@@ -36,6 +37,7 @@ from mpslint.semantics.worlds.values import (
     LAMBDA,
     LOADER,
     MAPPING,
+    NAME,
     NO_TESTS,
     NOTHING,
     ON_HOST,
@@ -289,12 +291,32 @@ class Expressions(Names):
 
     def turns(self, node: ast.expr) -> int | None:
         """The worlds in which `range(torch.cuda.device_count())` has a turn at all."""
+        if (filled := self._filled_for_cuda(node)) is not None:
+            return filled
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             return None
         if node.func.id != "range" or len(node.args) != 1:
             return None
         yes, _, tests = self.worlds_of(self.eval(node.args[0]))
         return yes if tests else None
+
+    def _filled_for_cuda(self, node: ast.expr) -> int | None:
+        """The worlds in which a loop goes over something, where a list is filled for CUDA alone."""
+        function, name = self.frame.function, iterated(node)
+        if function is None or name is None or not self.recording:
+            return None
+        worlds = 0
+        for fill in filled_by(function.node, name, self._is_of_torch):
+            if fill not in self.reach:
+                return None  # It is not known who comes there.
+            worlds |= self.reach[fill]
+        return worlds & self.frame.mask if worlds and not worlds & MACS else None
+
+    def _is_of_torch(self, called: ast.expr) -> bool:
+        key = self.key(called)
+        root = self.lookup(key.partition(".")[0]) if key is not None else None
+        name = one(root, ALL) if root is not None else UNK
+        return name.kind == NAME and str(name.v).partition(".")[0] == "torch"
 
     def items_of(self, value: Value) -> Value:
         """What a loop over a value gives its variable."""

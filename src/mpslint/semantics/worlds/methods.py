@@ -7,6 +7,7 @@ from functools import partial
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.arrays import Arrays
+from mpslint.semantics.worlds.comparing import is_strategy
 from mpslint.semantics.worlds.configurations import asked
 from mpslint.semantics.worlds.device_arms import named_arm
 from mpslint.semantics.worlds.empty_modules import holds_nothing
@@ -264,6 +265,9 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
 
     def _text_test(self, node: ast.Call, base: Value, word: Value) -> Value:
         """`device.startswith("cuda")`"""
+        if is_strategy(one(word, ALL)):  # `strategy.startswith("deepspeed")`
+            self.own_tests.add(node)
+            return self.compared(ast.Eq(), base, word, frozenset((node,)))
         if not holds_device(word):
             return UNK
         self.looked_at(base)

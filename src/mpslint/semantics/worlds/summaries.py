@@ -14,7 +14,8 @@ from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_worlds
 from mpslint.semantics.worlds.functions_given import note_functions_given
 from mpslint.semantics.worlds.joining import join, parted, port
-from mpslint.semantics.worlds.machines import ALL, CUDA, MAC
+from mpslint.semantics.worlds.machines import ALL, CUDA, MAC, NVIDIA
+from mpslint.semantics.worlds.operators_for_cuda import calls_cuda_alone
 from mpslint.semantics.worlds.parameters import Parameters
 from mpslint.semantics.worlds.patched import target
 from mpslint.semantics.worlds.runners import is_test
@@ -107,6 +108,8 @@ class Summaries(Parameters):
 
     def note_functions_given(self, callee: Function, node: ast.Call, given: Env) -> None:
         note_functions_given(self, callee, node, given, here=self.frame.mask)
+        if not self.frame.caught and calls_cuda_alone(self, callee, given):
+            self.owned(NVIDIA)
 
     def raising_in(self, function: Function, given: Env) -> dict[Kind, int]:
         """What raises on a Mac in a function that is called so: the worlds, by what it is."""

@@ -109,6 +109,8 @@ class TorchCalls(Makers, Calls):
             return UNK
         if short.startswith("library."):
             return kernel_for(args, keywords)  # Nothing is put anywhere.
+        if name == "torch.compile" and args and one(args[0], ALL).kind == FUNCTION:
+            return args[0]  # It does what the function does.
         if name == "torch.save":
             self.saved(node, args)
             return UNK

@@ -22,7 +22,9 @@ values, vectors = (t.to(a.device) for t in torch.linalg.eig(a.cpu()))
 ```
 
 ## What is not flagged
-Data known to be on the CPU, also where a test for MPS sends it there before, notebooks that name
+Data known to be on the CPU, what a module's constructor has made without a device among them, and
+what initializers fill that stand beside those of `torch.nn.init`; also where a test for MPS sends
+it there before, notebooks that name
 no device and import nothing that could, code that
 does not run on MPS, files that switch the fallback on, what
 is tried (unless its result is read behind the `try`, and no handler gives it another value),

@@ -112,7 +112,7 @@ def test_what_the_forward_pass_computes_is_where_the_module_is() -> None:
 @pytest.mark.parametrize(
     "chosen",
     [
-        "    if name == 'zeros':\n        fill = torch.nn.init.zeros_\n    else:\n        fill = grid",
+        "    fill = torch.nn.init.zeros_\n    if name == 'grid':\n        fill = grid",
         "    fill = {'zeros': torch.nn.init.zeros_, 'grid': grid}[name]",
     ],
 )

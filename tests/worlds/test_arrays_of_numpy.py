@@ -106,3 +106,8 @@ print(np.concatenate(y, axis=1))
 def test_what_has_the_method_of_arrays_is_one(made: str, told: bool) -> None:
     source = SourceFile("program.py", SHOWN.format(made=made).encode())
     assert bool(list(lint(source, Settings(select=("MPS301",))))) is told
+
+
+@pytest.mark.parametrize("array", ["np.mean(a=rewards)", "np.exp(x=rewards)", "np.min(a=rewards)"])
+def test_of_arrays_that_are_given_by_name_nothing_is_said(array: str) -> None:
+    assert not is_wide(array)

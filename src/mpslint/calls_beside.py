@@ -7,6 +7,8 @@ import ast
 import os
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.defined import own_makers
+
 if TYPE_CHECKING:
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
@@ -29,4 +31,8 @@ def calls_beside(
         if context is not None
         for call in context.index.calls.get(name, ())
     ]
+    for context in contexts[:1]:
+        if context is not None:
+            makers = (context.index.parents[made] for made in own_makers(context, name))
+            found += [(context, call) for call in makers if isinstance(call, ast.Call)]
     return found, (folder, os.path.dirname(folder), *beside)

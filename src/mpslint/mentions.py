@@ -19,10 +19,11 @@ from mpslint.named_by_text import Texts, has_text
 from mpslint.namesakes import is_namesake
 from mpslint.offered import Offered
 from mpslint.published import Published
-from mpslint.semantics.defined import is_handed_on
+from mpslint.semantics.defined import is_handed_on, own_makers, own_methods
 from mpslint.semantics.elsewhere import ANYTHING, Given
+from mpslint.semantics.given_in_tables import gives
 from mpslint.semantics.known_bases import line
-from mpslint.semantics.looked_up import is_looked_up
+from mpslint.semantics.looked_up import is_looked_up, modules_before
 from mpslint.semantics.overridden import replaces
 from mpslint.semantics.paths import is_example
 from mpslint.semantics.type_questions import only_asks
@@ -200,15 +201,15 @@ class Mentions:
 
     def gives(self, path: str, given: Given) -> tuple[bool, tuple[str, ...]]:
         """Whether somebody in the project calls what is asked about, and all who do give the
-        parameter; and the files that this rests on. Of a project that is too large to be looked
-        through those count who stand beside it."""
-        calls, files = self.calls(path, given, self._elsewhere)
+        parameter: who names it in a text is one more of them. And the files that this rests on. Of
+        a project that is too large to be looked through those count who stand beside it."""
+        calls, files = self.calls(path, given, self._elsewhere, by_text=False)
         if calls is None and self._projects.of(path) is None and self._projects.has_head(path):
             named, files = calls_beside(self._modules, self._elsewhere, path, given.name)
             calls = [
                 (one, call) for one, call in named if call.func in self._uses(one, path, given)
             ]
-        return bool(calls) and all(given.by(call) for _, call in calls or ()), files
+        return bool(calls) and all(gives(where, given, call) for where, call in calls or ()), files
 
     def setter(self, path: str, attributes: frozenset[str]) -> str | None:
         """A file of the project that sets an attribute of one of these names, of whatever object:
@@ -273,14 +274,17 @@ class Mentions:
         )
 
     def calls(
-        self, path: str, given: Given, elsewhere: Elsewhere
+        self, path: str, given: Given, elsewhere: Elsewhere, *, by_text: bool = True
     ) -> tuple[list[tuple[Context, ast.Call]] | None, tuple[str, ...]]:
         """The calls of what is asked about, each with its file; None where somebody may do more
-        with it than call it, or is not seen; and the files that this rests on."""
+        with it than call it, or is not seen, those who may call it `by_text` (`eval(name)`) among
+        them; and the files that this rests on."""
         whole = self._projects.of(path)
         if whole is None:
             return None, ()
         files = whole.files
+        definer = None if given.method else self._modules.context(path, elsewhere)
+        own = own_methods(definer, given.name) if definer is not None else ()
         word = _bytes(given.name)
         found: list[tuple[Context, ast.Call]] = []
         users = [
@@ -295,7 +299,7 @@ class Mentions:
             unreached, told = self.unreached.includes(other) if other != path else (False, ())
             if unreached:
                 continue
-            if other != path and self._taken.takes(other, path, given.name):
+            if by_text and other != path and self._taken.takes(other, path, given.name):
                 return None, (other, *told)
             context = self._modules.context(other, elsewhere)
             is_other = self._texts.other_owner(whole, path, given.name)
@@ -309,11 +313,14 @@ class Mentions:
                 call = context.index.parents.get(use)
                 if isinstance(call, ast.Call) and call.func is use:
                     found.append((context, call))
+                elif isinstance(call, ast.Attribute) and call.attr in own:
+                    continue  # What that makes of the class is seen there.
                 elif not only_asks(context.index, use):
                     return None, (other, *told, *self._live.rests_on(context, _STEPS))
         for other in whole.others:
             if self._texts.tell(whole, other, path, given.name):
-                return None, (other,)
+                if by_text or not self._texts.gives(other, given):
+                    return None, (other,)
         return found, files
 
     def overrides(
@@ -364,6 +371,7 @@ class Mentions:
         ]
         if method or (here != path and not self._takes(context, path, name)):
             return found
+        found += own_makers(context, name) if here == path else []
         return found + [
             use for use in context.index.names.get(name, ()) if isinstance(use.ctx, ast.Load)
         ]
@@ -437,7 +445,9 @@ class Mentions:
         here = context.source.path
         qualified = context.resolve(use.value)
         if qualified is None:
-            if method or any(self._may_be(here, one, path) for one in _once(context, use.value)):
+            if method or any(
+                self._may_be(here, one, path) for one in modules_before(context, use.value)
+            ):
                 return True
             whole = self._projects.of(path) if is_looked_up(context, use.value) else None
             return whole is not None and self._taken.is_held(whole.modules, path)
@@ -474,17 +484,6 @@ class Mentions:
         own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
         ending = os.sep + module.lstrip(".").replace(".", os.sep)
         return own.endswith(ending) or os.path.dirname(own).endswith(ending)
-
-
-def _once(context: Context, node: ast.expr) -> list[str]:
-    """The modules that a name stands for before something else gets it: `model = model.Model()`."""
-    if not isinstance(node, ast.Name):
-        return []
-    return [
-        binding.qualified
-        for bound, binding in context.names.every_binding()
-        if bound == node.id and binding.kind == "import" and binding.qualified
-    ]
 
 
 def _bytes(text: str) -> bytes:

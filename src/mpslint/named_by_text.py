@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
+    from mpslint.semantics.elsewhere import Given
     from mpslint.taken_by_text import TakenByText
     from mpslint.whole import Whole
 
@@ -96,6 +97,16 @@ class Texts:
             for match in re.finditer(rb"(?:([\w./-]+)[.:])?(?<!\w)%s\b" % re.escape(word), data)
         )
 
+    def gives(self, other: str, given: Given) -> bool:
+        """Whether prose shows calls of something, each of which names the parameter."""
+        text = (self._modules.text(other) or b"").decode("utf-8", "replace")
+        calls = [
+            _arguments(text, match.end())
+            for match in re.finditer(rf"(?<!\w){re.escape(given.name)}\(", text)
+        ]
+        named = re.compile(rf"\b{re.escape(given.parameter)}\s*=")
+        return other.endswith(PROSE) and bool(calls) and all(map(named.search, calls))
+
     def is_quoted(self, whole: Whole, other: str, path: str, name: str, *, is_open: bool) -> bool:
         """Whether a module that imports nothing names something in a text of its own. What is
         nothing but the name counts where somebody may have the module to look in (`is_open`)."""
@@ -105,6 +116,15 @@ class Texts:
         return bool(said) and (
             is_open or b"." in said or b":" in said or self._taken.is_held(whole.modules, path)
         )
+
+
+def _arguments(text: str, start: int) -> str:
+    """What stands between the brackets of a call of which the first ends at `start`."""
+    depth, end = 1, start
+    while depth and end < len(text):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        end += 1
+    return text[start:end]
 
 
 def _bytes(text: str) -> bytes:

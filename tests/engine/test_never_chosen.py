@@ -201,3 +201,35 @@ def test_a_call_in_a_leftover_opens_nothing(
 ) -> None:
     (project / "user.py").write_text(_USER.format(used=used))
     assert _codes(cli, project, _FUNCTION) == codes
+
+
+_INNER = """
+import torch
+
+
+def pooled(x, shape):
+    def pool(x, kind="mean"):
+        if kind == "mean":
+            return x.mean()
+        elif kind == "max":
+            return x + torch.ones(2, dtype=torch.float64, device="mps")
+
+    {use}
+    return pool(x)
+"""
+
+
+def test_an_arm_of_an_inner_function_that_no_call_of_it_opens_is_not_told(
+    cli: Cli, project: Path
+) -> None:
+    assert _codes(cli, project, _INNER.format(use="print(pool(x, 'mean'))")) == []
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["print(pool(x, 'max'))", "print(pool(x, shape))", "print(map(pool, x))", "print(pool(*x))"],
+)
+def test_an_arm_of_an_inner_function_that_somebody_may_open_is_told(
+    cli: Cli, project: Path, use: str
+) -> None:
+    assert _codes(cli, project, _INNER.format(use=use)) == ["MPS401"]

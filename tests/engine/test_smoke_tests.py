@@ -62,13 +62,19 @@ def test_what_nobody_imports_is_a_program(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        "y.sum().backward()",
+        "y.sum().backward(); torch.optim.SGD(layer.parameters(), 0.1).step()",
         'torch.save(layer.state_dict(), "layer.pt")',
         'open("result.txt", "w").write(str(y))',
     ],
 )
 def test_what_learns_or_writes_is_a_program(tmp_path: Path, more: str) -> None:
     assert _told(tmp_path, more=more)
+
+
+def test_who_goes_back_through_the_graph_and_takes_no_step_has_learned_nothing(
+    tmp_path: Path,
+) -> None:
+    assert not _told(tmp_path, more="y.sum().backward()")
 
 
 def test_what_is_asked_for_more_is_a_program(tmp_path: Path) -> None:

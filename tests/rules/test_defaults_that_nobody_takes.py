@@ -177,3 +177,88 @@ def test_in_a_project_that_is_too_large_who_stands_beside_a_default_is_asked(
     source = SourceFile(str(package / "base.py"), METRIC.encode())
     found = lint(source, settings, elsewhere=Neighbours(settings))
     assert [one.row for one in found] == rows
+
+
+PLACED = """\
+import torch
+
+
+def match(a, b, kind="l2", device="cuda"):
+    return a.to(device) - b.to(device)
+
+
+class Pipeline:
+    def __init__(self, model, device="cuda"):
+        self.model = model.to(device)
+
+    @classmethod
+    def load(cls, name, device):
+        return {made}
+"""
+
+
+def _placed(cli: Cli, project: Path, run: str, made: str = "None", readme: str = "") -> list[int]:
+    (project / "README.md").write_text(f"A trainer.\n{readme}\n")
+    (project / "parts.py").write_text(PLACED.format(made=made))
+    head = "import sys\n\nfrom parts import Pipeline, match\n\na, b = sys.argv[1:]\n"
+    (project / "run.py").write_text(f"{head}{run}\n")
+    ran = cli("check", "--select", "MPS101", "--output-format", "json", "parts.py")
+    return [found["location"]["row"] for found in json.loads(ran.out) if found["location"]]
+
+
+LOADED = "Pipeline.load(a, b)"
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "given = dict(device=a)\nmatch(a, b, **given)",
+        "given = {'device': a}\nmatch(a, b, **given)",
+        "given = dict(device=a) if a else {}\nif not a:\n    given = {'device': b}\n"
+        "given = {'device': b}\nmatch(a, b, **given)",
+        "def run(given):\n    return match(a, b, **given)\n\n\nrun(dict(device=a))",
+        "import torch\n\n\n@torch.no_grad()\ndef run(given):\n    return match(a, b, **given)\n\n\n"
+        "run(dict(device=a))",
+        "match(a, b, device=eval(a))",
+    ],
+)
+def test_a_table_that_has_the_parameter_gives_it(run: str, cli: Cli, project: Path) -> None:
+    assert 4 not in _placed(cli, project, run)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "given = dict(kind=a)\nmatch(a, b, **given)",
+        "given = dict(device=a)\ngiven.pop('device')\nmatch(a, b, **given)",
+        "given = dict(device=a)\nif a:\n    given = {}\nmatch(a, b, **given)",
+        "def run(given):\n    return match(a, b, **given)\n\n\nrun({})",
+        "def run(given):\n    return match(a, b, **given)\n\n\nprint(run)",
+    ],
+)
+def test_a_table_that_may_lack_the_parameter_leaves_it_out(
+    run: str, cli: Cli, project: Path
+) -> None:
+    assert 4 in _placed(cli, project, run)
+
+
+@pytest.mark.parametrize(
+    ("readme", "told"),
+    [
+        ("    from parts import match\n    match(f(a), b,\n          device='cuda')", False),
+        ("    from parts import match\n    match(a, b)", True),
+    ],
+)
+def test_who_reads_how_to_call_it_gives_what_is_shown(
+    readme: str, told: bool, cli: Cli, project: Path
+) -> None:
+    assert (4 in _placed(cli, project, "match(a, b, device=a)", readme=readme)) is told
+
+
+@pytest.mark.parametrize(
+    ("made", "told"), [("cls(name, device)", False), ("cls(name)", True), ("cls.load(name)", True)]
+)
+def test_a_class_method_that_makes_its_objects_gives_what_it_gives(
+    made: str, told: bool, cli: Cli, project: Path
+) -> None:
+    assert (9 in _placed(cli, project, LOADED, made=made)) is told

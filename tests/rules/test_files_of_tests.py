@@ -120,3 +120,37 @@ def test_it_is_told_where_the_test_moves_something(more: str) -> None:
 
 def test_it_is_told_where_no_test_runs_it() -> None:
     assert _turned("turning/model.py", "pass") == 1
+
+
+HELPER = """
+import pytest
+import torch
+
+
+class Small(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.arange(3).to(x.device)
+
+
+def test_small():
+    assert run(torch.rand(3, device="mps")) is not None
+
+
+{run}
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        ("def run(x):\n    return Small()(x)", False),
+        ("def run(x):\n    return MODEL(x)\n\n\nMODEL = Small()", True),
+        (
+            "class Run:\n    def __call__(self, x):\n        return Small()(x)\n\n\nrun = Run()",
+            True,
+        ),
+    ],
+)
+def test_what_a_class_does_that_only_tests_use_costs_nobody_a_step(run: str, told: bool) -> None:
+    source = SourceFile("tests/test_small.py", HELPER.format(run=run).encode())
+    assert bool(lint(source, Settings(select=("MPS310",)))) is told

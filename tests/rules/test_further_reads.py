@@ -68,3 +68,32 @@ def test_two_times_outside_of_loops_are_two_findings() -> None:
     text = PARTS.replace("for x in loader:", "if x is not None:")
     found = lint(SourceFile("program.py", text.encode()), Settings(select=("MPS601",)))
     assert [finding.row for finding in found] == [9, 11]
+
+
+LISTED = """
+import torch
+
+def listed(model, x, sizes):
+    parts = torch.split(model(x.cuda()), sizes)
+    whole = model(x.cuda()) + 1
+    rows = [row.tolist() for row in whole]
+    for i in range(len(sizes)):
+        keep({copied})
+    return parts, rows
+"""
+
+
+def _lines(copied: str, *codes: str) -> list[tuple[str, int]]:
+    source = SourceFile("program.py", LISTED.format(copied=copied).encode())
+    found = lint(source, Settings(select=codes))
+    return [(finding.code, finding.row) for finding in found]
+
+
+def test_a_read_that_two_rules_know_is_told_by_one() -> None:
+    assert _lines("i", "MPS303", "MPS304") == [("MPS303", 7)]
+    assert _lines("i", "MPS304") == [("MPS304", 7)]
+
+
+def test_a_copy_that_is_no_read_of_elements_is_told_as_a_copy() -> None:
+    told = [("MPS303", 7), ("MPS304", 9)]
+    assert _lines("whole[i].cpu()", "MPS303", "MPS304") == told

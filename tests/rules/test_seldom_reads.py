@@ -158,3 +158,35 @@ net(torch.rand(3, 2, device=device))
 def test_what_some_layers_of_each_step_read_is_told() -> None:
     found = lint(SourceFile("program.py", LAYERS.encode()), Settings(select=("MPS303",)))
     assert [finding.row for finding in found] == [14]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "torch.isnan(loss)",
+        "loss.isnan().any() | loss.isinf().any()",
+        "loss.isnan().any() or torch.any(torch.isinf(loss))",
+        "not torch.isfinite(loss).all()",
+        "not torch.isfinite(loss) and x.sum() > 1",
+    ],
+)
+def test_what_is_read_of_broken_numbers_is_read_seldom(test: str) -> None:
+    assert not is_told(f"if {test}:\n    print(loss.item())")
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "torch.isfinite(loss)",
+        "not loss.isnan().any()",
+        "loss.isnan().any() or x.sum() > 1",
+        "loss.any()",
+    ],
+)
+def test_what_is_read_of_sound_numbers_is_read_at_each_turn(test: str) -> None:
+    assert is_told(f"if {test}:\n    print(loss.item())")
+
+
+def test_the_other_arm_of_a_test_for_sound_numbers_is_seldom() -> None:
+    assert not is_told("if loss.isfinite().all():\n    x = 1\nelse:\n    print(loss.item())")
+    assert is_told("if loss.isnan().any():\n    x = 1\nelse:\n    print(loss.item())")

@@ -92,3 +92,67 @@ def test_a_loop_hands_on_what_it_has_moved() -> None:
     )
     found = lint(SourceFile("program.py", text.encode()), Settings(select=("MPS306",)))
     assert [finding.row for finding in found] == [7]
+
+
+DRAWN = """\
+import torch
+
+device = torch.device("mps")
+
+
+def drawn(loader):
+    latent = Latent(next(loader)).sample()
+    assert torch.isfinite(latent).all()
+    {returned}
+
+
+def train(net, optimizer, loader):
+    for step in range(10):
+        {call}
+        loss = net(latent).mean()
+        loss.backward()
+        optimizer.step()
+"""
+MOVED = "batch = drawn(loader)\n        latent, noise = to_device(batch, device)"
+
+
+def drawn(call: str = MOVED, returned: str = "return latent, torch.randn_like(latent)") -> bool:
+    text = DRAWN.format(call=call, returned=returned)
+    settings = Settings(select=("MPS306",))
+    return bool(list(lint(SourceFile("program.py", text.encode()), settings)))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        MOVED,
+        "latent, noise = to_device(drawn(loader), device)",
+        "batch = drawn(loader)\n        latent, noise = to_device(batch, device=device)",
+    ],
+)
+def test_what_all_who_call_move_at_once_came_to_them_on_the_host(call: str) -> None:
+    assert not drawn(call)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "latent, noise = drawn(loader)",
+        f"{MOVED}\n        latent, noise = drawn(loader)",
+        "batch = drawn(loader)\n        latent, noise = pair(batch, step)",
+        "batch = drawn(loader)\n        latent, noise = step_of(net, batch, device)",
+    ],
+)
+def test_what_somebody_takes_as_it_is_may_lie_on_the_device(call: str) -> None:
+    assert drawn(call)
+
+
+def test_what_a_function_keeps_is_not_what_its_callers_move() -> None:
+    assert drawn(returned="return latent + 1, latent * 2")
+
+
+def test_what_the_function_has_moved_itself_was_there_before() -> None:
+    text = DRAWN.replace(".sample()", ".sample().to(device)")
+    text = text.format(call=MOVED, returned="return latent, latent")
+    found = lint(SourceFile("program.py", text.encode()), Settings(select=("MPS306",)))
+    assert [finding.row for finding in found] == [8]

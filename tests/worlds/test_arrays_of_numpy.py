@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mpslint.linter import lint
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.events import Kind
 from mpslint.settings import Settings
@@ -83,4 +84,30 @@ def test_what_numpy_makes_with_a_point_is_float64(array: str) -> None:
     ],
 )
 def test_whole_numbers_and_what_is_cast_or_not_known_is_none(array: str) -> None:
+    assert not is_wide(array)
+
+
+SHOWN = """\
+import numpy as np
+import torch
+
+net = torch.nn.Linear(4, 2).to("mps")
+y = net(torch.rand(2, 4, device="mps"))
+y = y.detach() * 255
+y = {made}
+print(np.concatenate(y, axis=1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [("y.astype(np.uint8)", False), ("y.to(torch.uint8)", True), ("y.int()", True)],
+)
+def test_what_has_the_method_of_arrays_is_one(made: str, told: bool) -> None:
+    source = SourceFile("program.py", SHOWN.format(made=made).encode())
+    assert bool(list(lint(source, Settings(select=("MPS301",))))) is told
+
+
+@pytest.mark.parametrize("array", ["np.mean(a=rewards)", "np.exp(x=rewards)", "np.min(a=rewards)"])
+def test_of_arrays_that_are_given_by_name_nothing_is_said(array: str) -> None:
     assert not is_wide(array)

@@ -145,6 +145,8 @@ def made_of(
         return "float64" if count > 1 and side(1) == REAL else None
     if function == "where":
         return together(side(1), side(2)) if count == 3 else None
+    if not count:
+        return None  # What it is given has names: `np.mean(a=x)`.
     if function in _OPERATORS:
         return combined(_OPERATORS[function], side(0), side(1)) if count > 1 else None
     if function in MEANS or function in _OF_MATRICES:

@@ -66,6 +66,7 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.batch_outputs import is_evaluation, is_joined, keeps_batches, whole
 from mpslint.semantics.context import Context
+from mpslint.semantics.element_reads import element_reads
 from mpslint.semantics.fed_back import is_fed_back
 from mpslint.semantics.gathering import gathered, is_of_memory, is_small, is_summed
 from mpslint.semantics.given_in_steps import parameters_given
@@ -129,7 +130,10 @@ def _in_parts(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
         )
     ]
     by_loop: dict[ast.AST, list[PartCopy]] = {}
+    as_numbers = _told_as_numbers(context) if copied else []
     for copy in part_copies(context, copied):
+        if any(context.index.within(copy.call, node) for node in as_numbers):
+            continue
         if not only_tests_run(context, copy.call):
             by_loop.setdefault(copy.loop, []).append(copy)
     for loop, copies in by_loop.items():
@@ -147,6 +151,14 @@ def _in_parts(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
                 *(context.label(call, "read here as well") for call in rows.values()),
             ),
         )
+
+
+def _told_as_numbers(context: Context) -> list[ast.expr]:
+    """Copies of parts which MPS303 tells as reads of elements (`row.tolist()`): one finding a copy
+    is enough."""
+    if not context.tells("MPS303"):
+        return []
+    return [node for read in element_reads(context) for node in (read.node, *read.others)]
 
 
 def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:

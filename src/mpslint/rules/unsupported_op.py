@@ -22,18 +22,18 @@ values, vectors = (t.to(a.device) for t in torch.linalg.eig(a.cpu()))
 ```
 
 ## What is not flagged
-Data known to be on the CPU, also where a test for MPS sends it there before, notebooks that name
-no device and import nothing that could, code that
-does not run on MPS, files that switch the fallback on, what
-is tried (unless its result is read behind the `try`, and no handler gives it another value),
-pooling to a single cell (`AdaptiveAvgPool3d(1)` is a mean), factories without `device=`, and
-variants that depend on an argument's value (`norm(p="nuc")`). Tests. What torch_scatter makes of
-torch's own operators (`scatter_add`, `scatter_mean`), and operators of packages in code that makes
-data, no model. What transforms of a data set do with its samples (`data.vectors = ...; return data`
-in `__call__`), and functions that only they use. Methods
-such as `.take` and `.mode` that other libraries have too. With the default `min-torch`, only ops
-that torch 2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to
-an older release.
+Data known to be on the CPU, what a module's constructor has made without a device among them, and
+what initializers fill that stand beside those of `torch.nn.init`; also where a test for MPS sends
+it there before, notebooks that name no device and import nothing that could, code that does not run
+on MPS, files that switch the fallback on, what is tried (unless its result is read behind the
+`try`, and no handler gives it another value), pooling to a single cell (`AdaptiveAvgPool3d(1)` is a
+mean), factories without `device=`, and variants that depend on an argument's value
+(`norm(p="nuc")`). Tests. What torch_scatter makes of torch's own operators (`scatter_add`,
+`scatter_mean`), and operators of packages in code that makes data, no model. What transforms of a
+data set do with its samples (`data.vectors = ...; return data` in `__call__`), and functions that
+only they use. Methods such as `.take` and `.mode` that other libraries have too. With the default
+`min-torch`, only ops that torch 2.13 lacks: what torch has had for longer is flagged where a
+project sets `min-torch` to an older release.
 
 ## Fix safety
 Unsafe: the op runs on the CPU on every machine. Offered where it takes one tensor.

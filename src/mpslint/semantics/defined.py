@@ -27,13 +27,23 @@ _OF_CLASSES = {"staticmethod", "classmethod"}
 """Decorators that leave to a call what it gives."""
 
 
+_OF_GRADIENTS = frozenset(
+    {"torch.no_grad", "torch.inference_mode", "torch.enable_grad", "torch.set_grad_enabled"}
+)
+"""Decorators that hand on what they are given as it is."""
+
+
 def asked_for(context: Context, node: FunctionNode, parameter: ast.arg) -> Given | None:
     """A parameter as it is asked of who calls its function; None where calls may be unseen."""
     owner = context.index.parents[node]
     method = isinstance(owner, ast.ClassDef)
     if not (method or isinstance(owner, ast.Module)):
         return None
-    marks = {mark.id if isinstance(mark, ast.Name) else "" for mark in node.decorator_list}
+    marks = {
+        mark.id if isinstance(mark, ast.Name) else ""
+        for mark in node.decorator_list
+        if context.resolve(mark.func if isinstance(mark, ast.Call) else mark) not in _OF_GRADIENTS
+    }
     if not marks <= (_OF_CLASSES if method else set()):
         return None
     if node.name.startswith("__") and node.name != "__init__":
@@ -59,6 +69,39 @@ def definitions_around(context: Context, row: int) -> Iterator[Defined]:
             return
         yield Defined(found, None)
         owner = found
+
+
+def own_methods(context: Context, name: str) -> frozenset[str]:
+    """The names of the class methods that a class of the module has of its own."""
+    return frozenset(
+        method.name
+        for owner in context.tree.body
+        if isinstance(owner, ast.ClassDef) and owner.name == name
+        for method in owner.body
+        if isinstance(method, FUNCTIONS) and _is_of_class(method)
+    )
+
+
+def own_makers(context: Context, name: str) -> list[ast.expr]:
+    """`cls` of `cls(...)` in the class methods of a class of the module: what makes its objects."""
+    found: list[ast.expr] = []
+    for owner in context.tree.body:
+        if not isinstance(owner, ast.ClassDef) or owner.name != name:
+            continue
+        for method in owner.body:
+            if isinstance(method, FUNCTIONS) and method.args.args and _is_of_class(method):
+                found += [
+                    call.func
+                    for call in context.index.calls.get(method.args.args[0].arg, ())
+                    if isinstance(call.func, ast.Name) and context.index.within(call, method)
+                ]
+    return found
+
+
+def _is_of_class(method: FunctionNode) -> bool:
+    return any(
+        isinstance(mark, ast.Name) and mark.id == "classmethod" for mark in method.decorator_list
+    )
 
 
 def is_handed_on(context: Context, text: ast.Constant) -> bool:

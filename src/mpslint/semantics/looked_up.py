@@ -23,3 +23,14 @@ def is_looked_up(context: Context, node: ast.expr) -> bool:
         )
         for one in nodes
     )
+
+
+def modules_before(context: Context, node: ast.expr) -> list[str]:
+    """The modules that a name stands for before something else gets it: `model = model.Model()`."""
+    if not isinstance(node, ast.Name):
+        return []
+    return [
+        binding.qualified
+        for bound, binding in context.names.every_binding()
+        if bound == node.id and binding.kind == "import" and binding.qualified
+    ]

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from mpslint.facts.clocks import CLOCKS
 from mpslint.facts.priors import matches
 from mpslint.semantics.asked_gradients import only_asks_gradients
+from mpslint.semantics.finite_checks import broken_arm
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
 from mpslint.semantics.intervals import is_part_of_training, turns_once
@@ -136,6 +137,9 @@ class Loops:
             if child in body and holds_once(parent.test, body):
                 return True
             if child in body and is_filled(parent.test, True, body):
+                return True
+            broken = broken_arm(self._names, parent.test)
+            if broken is not None and (child in body or child is parent.body) is broken:
                 return True
             return any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body)
         if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.index import below
+from mpslint.semantics.index import FunctionNode, below
 from mpslint.semantics.order import following
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ _COMING = frozenset({"parameter", "unpack", "for"})
 def is_moved_later(context: Context, node: ast.expr) -> bool:
     """Whether `node` is computed from something that its function brings to a device afterwards,
     on each way from here: before that it lies on the host, and so does what it meets."""
-    return any(_is_moved_below(context, name) for name in _tensors(node))
+    return any(
+        _is_moved_below(context, name) or _is_moved_by_callers(context, name)
+        for name in _tensors(node)
+    )
 
 
 def _tensors(node: ast.expr) -> Iterator[ast.Name]:
@@ -57,6 +60,76 @@ def _is_moved_below(context: Context, name: ast.Name) -> bool:
         set(context.flow.reaching(moved)) == set(bindings)
         for statement in following(context.index, name)
         for moved in _moved_by(context, statement, name.id)
+    )
+
+
+def _is_moved_by_callers(context: Context, name: ast.Name) -> bool:
+    """Whether the function around returns it, and all who call that bring what they get to a device
+    at once: `batch = drawn()`, `x, y = to_device(batch, device)`."""
+    function = context.index.function(name)
+    if function is None or context.values.of(name).devices is not None:
+        return False
+    if not _returns(context, function, name):
+        return False
+    calls = [
+        use
+        for use in context.index.names.get(function.name, ())
+        if isinstance(use.ctx, ast.Load) and not context.index.within(use, function)
+    ]
+    return bool(calls) and all(_is_moved_at_once(context, call) for call in calls)
+
+
+def _returns(context: Context, function: FunctionNode, name: ast.Name) -> bool:
+    """Whether all that a function returns has what the name stands for in it."""
+    returned = [
+        item for item in context.index.of(ast.Return) if context.index.function(item) is function
+    ]
+    bindings = set(context.flow.reaching(name))
+    return bool(returned) and all(
+        any(
+            isinstance(part, ast.Name)
+            and part.id == name.id
+            and set(context.flow.reaching(part)) == bindings
+            for part in (
+                item.value.elts if isinstance(item.value, ast.Tuple | ast.List) else [item.value]
+            )
+        )
+        for item in returned
+    )
+
+
+def _is_moved_at_once(context: Context, use: ast.Name) -> bool:
+    """Whether what a call gives is moved, by itself or by a helper that is given it and a device
+    and nothing else, in the statement that follows."""
+    call = context.index.parents[use]
+    if not isinstance(call, ast.Call) or call.func is not use:
+        return False
+    statement = context.index.statement(call)
+    if not isinstance(statement, ast.Assign) or statement.value is not call:
+        return _goes_with_device(context, call)
+    target = statement.targets[0]
+    after = next(iter(following(context.index, call)), None)
+    return isinstance(target, ast.Name) and any(
+        isinstance(item, ast.Name) and item.id == target.id and _goes_with_device(context, item)
+        for item in (ast.walk(after) if after is not None else ())
+    )
+
+
+def _goes_with_device(context: Context, node: ast.expr) -> bool:
+    """`to_device(batch, device)`, `batch.to(device)`"""
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.Attribute):
+        call = context.index.parents[parent]
+        return isinstance(call, ast.Call) and call.func is parent and _goes_away(context, call)
+    if not isinstance(parent, ast.Call) or node not in parent.args or parent.func is node:
+        return False
+    others = [one for one in parent.args if one is not node]
+    others += [item.value for item in parent.keywords]
+    return (
+        len(others) == 1
+        and isinstance(parent.func, ast.Name)
+        and context.placement.names_accelerator(others[0])
+        and not _is_of_other(context, others[0])
     )
 
 

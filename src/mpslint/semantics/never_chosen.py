@@ -27,7 +27,28 @@ def is_never_chosen(context: Context, row: int) -> bool:
             for test, outcome in _tests(defined.node, row):
                 if _is_refused(context, defined.node, defined.owner, test, outcome):
                     return True
-    return False
+    return any(
+        _is_shut(context, function, row)
+        for function in context.index.functions()
+        if _holds(function, row) and context.index.function(function) is not None
+    )
+
+
+def _is_shut(context: Context, function: FunctionNode, row: int) -> bool:
+    """Whether a line stands in an arm that all calls of a function leave alone which stands in
+    another, so that nobody calls it but who stands there."""
+    if function.decorator_list:
+        return False
+    scope = context.names.scope_of(function)
+    calls: list[ast.Call] = []
+    for use in context.index.names.get(function.name, ()):
+        if context.names.owner(function.name, use) is not scope:
+            continue
+        call = context.index.parents[use]
+        if not isinstance(call, ast.Call) or call.func is not use:
+            return False
+        calls.append(call)
+    return bool(calls) and all(_leaves_alone(context, call, function, row) for call in calls)
 
 
 def is_closed_by(context: Context, call: ast.Call, node: ast.AST) -> bool:
@@ -36,7 +57,11 @@ def is_closed_by(context: Context, call: ast.Call, node: ast.AST) -> bool:
     function = context.index.function(node)
     if function is None:
         return False
-    for test, outcome in _tests(function, node.lineno):  # type: ignore[attr-defined]
+    return _leaves_alone(context, call, function, node.lineno)  # type: ignore[attr-defined]
+
+
+def _leaves_alone(context: Context, call: ast.Call, function: FunctionNode, row: int) -> bool:
+    for test, outcome in _tests(function, row):
         test, asked_of = _compared(test, outcome)
         asked = _parameter(context, function, test) if isinstance(test, ast.Name) else None
         if asked is None:
@@ -150,10 +175,19 @@ def _parameter(context: Context, function: FunctionNode, name: ast.Name) -> Give
         return None
     if context.index.function(parameter) is not function or not isinstance(parameter, ast.arg):
         return None
-    asked = asked_for(context, function, parameter)
+    asked = asked_for(context, function, parameter) or _of_inner(context, function, parameter)
     if asked is None or default is None:
         return asked
     return asked._replace(default=(default.value,))
+
+
+def _of_inner(context: Context, function: FunctionNode, parameter: ast.arg) -> Given | None:
+    """The same of a function that stands in another."""
+    if context.index.function(function) is None or function.decorator_list:
+        return None
+    positional = [*function.args.posonlyargs, *function.args.args]
+    place = positional.index(parameter) if parameter in positional else None
+    return Given(function.name, parameter.arg, place, method=False)
 
 
 def _kept(context: Context, owner: ast.ClassDef, attribute: ast.Attribute) -> ast.expr | None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.constructors import is_before_move
 from mpslint.semantics.host_notebooks import is_on_host
 from mpslint.semantics.missed_results import is_missed_later
 from mpslint.semantics.sample_transforms import only_transforms_run
@@ -64,11 +65,15 @@ def may_run_on_mps(context: Context, call: ast.Call, name: str) -> bool:
     if name in _CREATORS:
         if device is None:
             return False
+        if isinstance(device, ast.Attribute) and is_before_move(context, device.value):
+            return False
         types = context.values.device_types(device)
         return types is None or "mps" in types
     for argument in [*call.args, *(k.value for k in call.keywords)]:
         value = context.values.of(argument)
         if value.on_cpu and value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
+            return False
+        if is_before_move(context, argument):
             return False
     if is_on_host(context.source, context.index, context.placement):
         return False

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 _MADE_UP = frozenset({"rand", "randn", "randint", "ones", "zeros", "arange", "Tensor", "tensor"})
 """Factories of torch whose numbers come from nowhere."""
 _WORK = frozenset(
-    {"backward", "step", "save", "load", "load_state_dict", "open", "savefig"}
+    {"step", "save", "load", "load_state_dict", "open", "savefig"}
     | {"DataLoader", "imread", "imwrite", "parse_args", "add_argument"}
 )
-"""What a program does for its user: it learns, reads, writes, or asks what it is to do."""
+"""What a program does for its user: it learns, reads, writes, or asks what it is to do. One that
+goes back through the graph and takes no step has learned nothing: it looks whether that works."""
 _READING = frozenset({"load", "open", "load_state_dict", "imread", "DataLoader"})
 """That of it which only reads."""
 _PLACES = 3

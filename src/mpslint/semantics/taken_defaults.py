@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.defined import asked_for
+from mpslint.semantics.given_in_tables import gives
 from mpslint.semantics.leftovers import is_never_default
 
 if TYPE_CHECKING:
@@ -32,4 +33,4 @@ def _is_given_here(context: Context, name: ast.Name) -> bool:
     parameter = next((item for item in taken if item.arg == name.id), None)
     asked = asked_for(context, function, parameter) if parameter is not None else None
     calls = context.index.calls.get(asked.name, ()) if asked is not None else ()
-    return asked is not None and bool(calls) and all(map(asked.by, calls))
+    return asked is not None and bool(calls) and all(gives(context, asked, x) for x in calls)

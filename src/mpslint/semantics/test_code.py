@@ -16,8 +16,8 @@ _DEPTH = 6
 
 
 def only_tests_run(context: Context, node: ast.AST) -> bool:
-    """Whether `node` stands in a test of pytest's or unittest's, or in a function that, as far as
-    the file shows, only such tests use."""
+    """Whether `node` stands in a test of pytest's or unittest's, or in a function or class that, as
+    far as the file shows, only such tests use."""
     if not any(context.names.imports(runner) for runner in _RUNNERS):
         return False
     return _is_of_tests(context, node, _DEPTH)
@@ -31,10 +31,11 @@ def _is_of_tests(context: Context, node: ast.AST, depth: int) -> bool:
     if outer is None:
         return False
     if isinstance(outer, ast.ClassDef):
-        return outer.name.startswith("Test") or any(
+        if outer.name.startswith("Test") or any(
             (context.values.last_name(base) or "").endswith("TestCase") for base in outer.bases
-        )
-    if outer.name.startswith("test"):
+        ):
+            return True
+    elif outer.name.startswith("test"):
         return True
     users = [
         use

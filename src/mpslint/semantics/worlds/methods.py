@@ -92,6 +92,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             if kind in (TENSOR, UNKNOWN):
                 self.emit(Kind.READ, node, name="numpy", value=base)
             return Atom(ARRAY, atom.v[1] if kind == TENSOR else None)
+        if name == "astype" and kind == TENSOR:
+            return self.of_array(Atom(ARRAY), name, args, keywords)  # No tensor of torch has it.
         if name in facts.FLOAT_CASTS and not args:
             return self._cast(node, base, facts.FLOAT_CASTS[name])
         if name == "type" and args:

@@ -35,6 +35,7 @@ from mpslint.semantics.worlds.only_asked import asked_alone
 from mpslint.semantics.worlds.operators_for_cuda import takes_cuda_alone
 from mpslint.semantics.worlds.patched import stands_in, stands_in_for_method
 from mpslint.semantics.worlds.placing import on_any_gpu
+from mpslint.semantics.worlds.probes import asks_driver
 from mpslint.semantics.worlds.refusing_calls import is_left_to_subclasses, refused_in
 from mpslint.semantics.worlds.registering import (
     kernel_for,
@@ -344,7 +345,7 @@ class Calls(DeferredCalls):
             return self.answer(row, node)
         if name == "shutil.which" and args and text_of(one(args[0], ALL)) in facts.DRIVER_TOOLS:
             return self.answer(facts.ON_THE_PATH, node)
-        if name in facts.STARTING and self.frame.caught and _asks_driver(args):
+        if name in facts.STARTING and self.frame.caught and asks_driver(args):
             # It is a trial; else the error is told, and what comes next is looked at.
             if "shell" not in keywords or name in facts.CHECKING:
                 self.refuse(ALL & ~NVIDIA)
@@ -493,11 +494,3 @@ class Calls(DeferredCalls):
         if name in facts.EFFECTS:
             chosen = ref.node if ref.node in self.chosen else None
             self.emit(Kind.EFFECT, node, name=name, use=chosen)
-
-
-def _asks_driver(args: list[Value]) -> bool:
-    """Whether a command starts a program of NVIDIA's driver: `["nvidia-smi", "-L"]`."""
-    command = one(args[0], ALL) if args else UNK
-    if command.kind == SEQUENCE and command.v:
-        command = one(command.v[0], ALL)
-    return text_of(command).partition(" ")[0] in facts.DRIVER_TOOLS

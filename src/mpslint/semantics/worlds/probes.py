@@ -14,8 +14,19 @@ from mpslint.facts.runtime import error_of
 from mpslint.semantics.index import walk
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.machines import CPU, MAC
-from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, TENSOR, Tests, Value, cases_of
+from mpslint.semantics.worlds.machines import ALL, CPU, MAC
+from mpslint.semantics.worlds.values import (
+    DEVICE,
+    NO_TESTS,
+    SEQUENCE,
+    TENSOR,
+    UNK,
+    Tests,
+    Value,
+    cases_of,
+    one,
+    text_of,
+)
 
 _LACKING = MAC | CPU
 _SHORT = 4
@@ -89,3 +100,11 @@ class Probes(Core):
                     raised |= mask
                     frame.asks_probe = True
         frame.probed |= raised & _LACKING
+
+
+def asks_driver(args: list[Value]) -> bool:
+    """Whether a command starts a program of NVIDIA's driver: `["nvidia-smi", "-L"]`."""
+    command = one(args[0], ALL) if args else UNK
+    if command.kind == SEQUENCE and command.v:
+        command = one(command.v[0], ALL)
+    return text_of(command).partition(" ")[0] in facts.DRIVER_TOOLS

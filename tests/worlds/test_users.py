@@ -49,7 +49,8 @@ def test_a_program_that_names_it_above_its_test_of_the_name_says_nothing(
 
 _TRIED = (
     "import torch\n\n\nclass Trainer:\n    def fit(self, x):\n        return x + 1\n\n\n"
-    "if __name__ == '__main__':\n    Trainer().fit(torch.ones(2, device='cuda')).sum().backward()\n"
+    "if __name__ == '__main__':\n    optimizer = torch.optim.SGD([torch.ones(2)], 0.1)\n"
+    "    Trainer().fit(torch.ones(2, device='cuda')).sum().backward()\n    optimizer.step()\n"
 )
 
 

@@ -186,7 +186,8 @@ def _setup_told(cli: Cli, again: str, asked: str) -> list[str]:
         ("print(distributed := len(os.environ) > 9)", "distributed"),
         ("import gloo as backend", "distributed"),
         (
-            "def choose():\n        nonlocal distributed\n        distributed = False\n    choose()",
+            "def choose():\n        nonlocal distributed\n        distributed = False\n"
+            "    choose()",
             "distributed",
         ),
     ],

@@ -62,10 +62,10 @@ or read only every so many steps: `if step % 50 == 0: print(loss.item())`.
 Reads under a test of the step (`if step % 50 == 0`, `if step == last`, `if step in steps`, a `case`
 of `match step % 50`, by a name for such a test as well), of the time that has passed since (`if
 time.time() - last > 10: last = time.time()`), of `logging.DEBUG`, of the rank or of a verbosity
-switch, in an error path, behind `if step % n: continue`; after the loop; of gradients in what few steps alone, or nobody, is
-seen to call, and of a module that was moved to the CPU; in the arm that one turn
-alone comes to (`if i == 0`); beside a test that the turn makes of the same tensor to go on (`if
-loss < best: best = loss`), which waits anyway; once per epoch, also where an epoch is one step and
+switch, in an error path, behind `if step % n: continue`; after the loop; of gradients in what few
+steps alone, or nobody, is seen to call, and of a module that was moved to the CPU; in the arm that
+one turn alone comes to (`if i == 0`); beside a test that the turn makes of the same tensor to go on
+(`if loss < best: best = loss`), which waits anyway; once per epoch, also where an epoch is one step and
 what is read is printed; in evaluation loops what the turn itself needs, or prints alone, and what
 is read beside a copy that it needs anyway (but for reads element by element); tensors known to be
 on the CPU and programs that never use another device (a file that trains what its callers hand it

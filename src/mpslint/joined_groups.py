@@ -105,7 +105,7 @@ class JoinedGroups:
         node = definition.bindings[0].node
         if not isinstance(node, FUNCTIONS):
             return None
-        return _Code(definition.context, node, _bound(node, given))
+        return _Code(definition.context, node, _bound(definition.context, node, given))
 
     def _block(self, code: _Code, body: Iterable[ast.stmt], hops: int) -> bool | None:
         """Whether a block joins; None where it is left before, on some way."""
@@ -166,7 +166,7 @@ class JoinedGroups:
         node = bindings[0].node if len(bindings) == 1 else None
         if not isinstance(node, FUNCTIONS):
             return None
-        return _Code(context, node, _bound(node, given))
+        return _Code(context, node, _bound(context, node, given))
 
 
 def _calls(value: ast.AST) -> Iterator[ast.Call]:
@@ -190,8 +190,9 @@ def _leaves(statement: ast.stmt) -> bool:
     return any(isinstance(item, (*_LEAVING, ast.Yield, ast.YieldFrom)) for item in walk(statement))
 
 
-def _bound(node: FunctionNode, given: Said) -> Known:
-    """What the parameters of a function are, by its defaults and what a call gives."""
+def _bound(context: Context, node: FunctionNode, given: Said) -> Known:
+    """What the parameters of a function are throughout, by its defaults and what a call gives; one
+    that the function binds again (`distributed = distributed and workers > 1`) may be anything."""
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     pairs = [
@@ -208,7 +209,12 @@ def _bound(node: FunctionNode, given: Said) -> Known:
             return {}
         elif key < len(positional):
             known[positional[key].arg] = value
-    return known
+    bindings = context.names.own_scope(node).bindings
+    return {
+        name: value
+        for name, value in known.items()
+        if all(binding.kind == "parameter" for binding in bindings.get(name, ()))
+    }
 
 
 def _given(call: ast.Call, known: Known) -> Said:

@@ -137,6 +137,78 @@ def test_who_may_come_there_without_is_told(cli: Cli, changes: dict[str, str]) -
     assert _told(cli, **changes) == ["MPS206"]
 
 
+_TRAINING = """
+import torch
+
+from lab.setup import setup
+
+
+def main():
+    setup()
+    model = torch.nn.Linear(3, 3).cuda()
+    print(model(torch.ones(3).cuda()))
+
+
+if __name__ == "__main__":
+    main()
+"""
+_SETUP = """
+import os
+
+import torch.distributed as dist
+
+
+def setup(distributed=True, single=False, backend="nccl"):
+    {again}
+    if {asked}:
+        dist.init_process_group(backend)
+"""
+_SEVERAL = 'distributed and int(os.environ.get("WORLD_SIZE", 1)) > 1'
+
+
+def _setup_told(cli: Cli, again: str, asked: str) -> list[str]:
+    files = {
+        "lab/__init__.py": "",
+        "lab/setup.py": _SETUP.format(again=again, asked=asked),
+        "train.py": _TRAINING,
+    }
+    return [code for name, _, code in told_in_project(cli, files) if name == "train.py"]
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("again", "asked"),
+    [
+        (f"distributed = {_SEVERAL}", "distributed"),
+        ('if "RANK" not in os.environ: single = True', "not single"),
+        ('for backend in (os.environ["BACKEND"],): pass', "distributed"),
+        ("distributed &= len(os.environ) > 9", "distributed"),
+        ("print(distributed := len(os.environ) > 9)", "distributed"),
+        ("import gloo as backend", "distributed"),
+        (
+            "def choose():\n        nonlocal distributed\n        distributed = False\n"
+            "    choose()",
+            "distributed",
+        ),
+    ],
+)
+def test_a_parameter_that_is_bound_again_says_nothing(cli: Cli, again: str, asked: str) -> None:
+    assert _setup_told(cli, again, asked) == ["MPS102", "MPS102"]
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("again", "asked"),
+    [
+        ("rank = distributed and 1", "distributed"),
+        ("print(backend)", "not single"),
+        ("def other(distributed): distributed = False", "distributed"),
+    ],
+)
+def test_a_parameter_that_stays_what_it_is_is_believed(cli: Cli, again: str, asked: str) -> None:
+    assert _setup_told(cli, again, asked) == []
+
+
 _LOOP = """
 import torch.distributed as dist
 

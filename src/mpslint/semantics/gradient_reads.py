@@ -2,7 +2,8 @@
 
 `for p in model.parameters(): total += p.grad.norm().item() ** 2` waits once for each parameter,
 where the norms could be stacked and read once. There are gradients only while something trains, so
-that what reads them runs again and again, whatever the file says of steps and devices.
+that what reads them runs again and again, whatever the file says of steps and devices, unless it is
+seen that only every hundredth step does, or nobody. What lies on the CPU waits for nothing.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.number_reads import read_tensor
-from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.often_run import is_often_run
+from mpslint.semantics.operand_pairs import given_by_name
+from mpslint.semantics.placement import has_host_copy, is_host_copy
+from mpslint.semantics.step_calls import called_by_name
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
 _PARAMETERS = ("parameters", "named_parameters")
 _READS = ("item", "float")
+_MOVES = ("to", "cuda", "cpu", "to_empty")
 _NAMES_FOLLOWED = 2
 """`grads = p.grad.detach()`, `norm = grads.norm()`, and the read."""
 
@@ -50,7 +55,8 @@ def gradient_reads(context: Context) -> Iterator[GradientRead]:
             continue
         found.setdefault(loop, []).append(call)
     for loop, (first, *others) in found.items():
-        yield GradientRead(first, loop, tuple(others))
+        if is_often_run(context, loop):
+            yield GradientRead(first, loop, tuple(others))
 
 
 def _over_parameters(context: Context, node: ast.AST) -> ast.For | None:
@@ -65,8 +71,62 @@ def _over_parameters(context: Context, node: ast.AST) -> ast.For | None:
     for item in (item for one in walked for item in ast.walk(one)):
         if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
             if item.func.attr in _PARAMETERS and not item.args:
-                return None if context.values.of(item.func.value).on_cpu else loop
+                return None if _lies_on_host(context, item.func.value, loop) else loop
     return None
+
+
+def _lies_on_host(context: Context, module: ast.expr, loop: ast.For) -> bool:
+    """Whether a module that a loop walks through lies on the CPU, by what it is made of, by the
+    last of its moves, or by what all calls of the function give."""
+    if context.values.of(module).on_cpu:
+        return True
+    function = context.index.function(loop)
+    moves = [] if function is None else _moves_before(context, module, loop, function)
+    if moves:
+        return is_host_copy(moves[-1]) and _leads_to(context, moves[-1], loop)
+    if not isinstance(module, ast.Name) or function is None:
+        return False
+    if any(binding.kind != "parameter" for binding in context.flow.reaching(module)):
+        return False
+    given = [
+        given_by_name(context, call).get(module.id) for call in called_by_name(context, function)
+    ]
+    return bool(given) and all(
+        item is not None and context.values.of(item).on_cpu for item in given
+    )
+
+
+def _moves_before(
+    context: Context, module: ast.expr, loop: ast.For, function: FunctionNode
+) -> list[ast.Call]:
+    """Calls of a function that move the same module before the loop, which they do in place."""
+    text = ast.unparse(module)
+    bindings = context.flow.reaching(module) if isinstance(module, ast.Name) else ()
+    found = []
+    for call in (call for name in _MOVES for call in context.index.calls.get(name, ())):
+        moved = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if moved is None or call.lineno >= loop.lineno or ast.unparse(moved) != text:
+            continue
+        if context.index.function(call) is not function:
+            continue
+        if not isinstance(moved, ast.Name) or context.flow.reaching(moved) == bindings:
+            found.append(call)
+    return sorted(found, key=lambda item: (item.lineno, item.col_offset))
+
+
+def _leads_to(context: Context, call: ast.Call, loop: ast.For) -> bool:
+    """Whether nobody comes to the loop but by way of a call before it."""
+    statement = context.index.statement(call)
+    if not isinstance(statement, ast.Expr | ast.Assign):
+        return False
+    return any(item in context.index.block(statement) for item in (loop, *_around(context, loop)))
+
+
+def _around(context: Context, node: ast.AST) -> Iterator[ast.AST]:
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, FUNCTIONS):
+            return
+        yield parent
 
 
 def _is_of_gradient(

@@ -4,11 +4,13 @@ option of the program, or of what is written at the top of a file."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.leftovers import is_never_default
+from mpslint.semantics.saying import SAYING
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 _MOST_STEPS = 8
 _FLAGS = {"store_true": False, "store_false": True}
 """What an option is that is not given, by what giving it does."""
+_SAYING = (*SAYING, "critical", "exception")
+_EXITS = ("sys.exit", "os._exit", "exit", "quit")
 _SAME = ast.Is | ast.Eq
 _OTHER = ast.IsNot | ast.NotEq
 
@@ -58,8 +62,8 @@ def is_asked_for_by_default(context: Context, test: ast.expr) -> bool:
 
 def has_another_way(context: Context, node: ast.AST) -> bool:
     """Whether a node stands under a switch by which its function elsewhere does one thing or the
-    other (`if config.parallel: run_parallel(jobs)` `else: run_serial(jobs)`), and which nobody has
-    switched on by default: who does without what is asked for here goes the other way."""
+    other (`if config.parallel: run_parallel(jobs)` `else: run_serial(jobs)`), and which is not
+    known to be on by default: who does without what is asked for here goes the other way."""
     function = context.index.function(node)
     for test, outcome in tests_around(context, node):
         if not isinstance(test, ast.Name | ast.Attribute) or is_default(context, test, outcome):
@@ -68,17 +72,39 @@ def has_another_way(context: Context, node: ast.AST) -> bool:
         for other in context.index.of(ast.If):
             if context.index.function(other) is not function or other.test is test:
                 continue
-            if ast.unparse(other.test) == text and _does_something(
-                other.body if not outcome else other.orelse
-            ):
+            if ast.unparse(other.test) != text:
+                continue
+            asked, without = (other.body, other.orelse) if outcome else (other.orelse, other.body)
+            if _works(asked) and _works(without) and not _ends(context, without):
                 return True
     return False
 
 
-def _does_something(arm: list[ast.stmt]) -> bool:
-    """Whether an arm calls something and goes on."""
-    return not any(isinstance(item, ast.Raise) for item in arm) and any(
-        isinstance(item, ast.Call) for statement in arm for item in ast.walk(statement)
+def _works(arm: Iterable[ast.AST]) -> bool:
+    """Whether an arm calls something that is more than a word to who runs it: `print("one device")`
+    is no way of doing the work."""
+    for node in arm:
+        if isinstance(node, ast.Call):
+            if last_name(node.func) not in _SAYING:
+                return True
+        elif isinstance(node, ast.If):  # What it asks is not what it does.
+            if _works((*node.body, *node.orelse)):
+                return True
+        elif _works(ast.iter_child_nodes(node)):
+            return True
+    return False
+
+
+def _ends(context: Context, arm: list[ast.stmt]) -> bool:
+    """Whether an arm does not go on: it raises, or leaves the program."""
+    return any(
+        isinstance(item, ast.Raise)
+        or (
+            isinstance(item, ast.Expr)
+            and isinstance(item.value, ast.Call)
+            and (context.resolve(item.value.func) or last_name(item.value.func)) in _EXITS
+        )
+        for item in arm
     )
 
 

@@ -103,14 +103,14 @@ def test_a_device_that_is_selected_by_the_number_already_is_used() -> None:
     assert fixed(more) == more.replace("x.cuda(self.gpu)", "x.to(self.device)")
 
 
-@pytest.mark.parametrize("option", ["type=int", "type=int, default=1", "default=0"])
+@pytest.mark.parametrize("option", ["type=int", "type=int, default=1"])
 def test_a_script_selects_once_for_all_its_functions(option: str) -> None:
     text = fixed(SCRIPT.replace("OPTION", option))
     assert text.count('torch.device("cuda", args.gpu)') == 1
     assert text.count(".to(device)") == 2
 
 
-@pytest.mark.parametrize("option", ["default='cuda:0'", "type=str", "help='which'"])
+@pytest.mark.parametrize("option", ["default='cuda:0'", "type=str", "default=0", "help='which'"])
 def test_what_may_be_no_number_is_no_safe_matter(option: str) -> None:
     text = SCRIPT.replace("OPTION", option)
     assert Applicability.SAFE not in levels(text)
@@ -128,6 +128,92 @@ def test_one_that_another_function_changes_is_left() -> None:
     change = "\n\ndef later():\n    args.gpu = 1\n\n\nlater()\n"
     text = SCRIPT.replace("OPTION", "type=int") + change
     assert 'torch.device("cuda", args.gpu)' not in fixed(text, unsafe=True)
+
+
+SELECTED = """\
+import torch
+
+
+class Trainer:
+    def __init__(self, model, gpu: int):
+        self.gpu = gpu
+        MOVE
+
+    def step(self, x):
+        return self.model(x.to(self.dev))
+
+    def setup(self):
+        OTHER
+"""
+MOVES = "self.model = model.cuda(self.gpu)"
+SELECTS = 'self.dev = torch.device("cuda", self.gpu)'
+
+
+def test_a_device_that_another_method_selects_is_not_there_yet() -> None:
+    text = fixed(SELECTED.replace("MOVE", MOVES).replace("OTHER", SELECTS), unsafe=True)
+    assert "model.to(self.dev)" not in text
+    assert "model.to(self.device)" in text or "model.to(self.torch_device)" in text
+
+
+@pytest.mark.parametrize(
+    ("first", "is_used"),
+    [
+        (f"{SELECTS}\n        {MOVES}", True),
+        (f"{MOVES}\n        {SELECTS}", False),
+        (f"if model:\n            {SELECTS}\n        {MOVES}", False),
+        (f"{SELECTS}\n        {MOVES}\n        self.dev = model.device", True),
+        (f"self.setup()\n        {SELECTS}\n        {MOVES}", True),
+    ],
+)
+def test_a_device_is_used_where_the_constructor_selects_it_first(first: str, is_used: bool) -> None:
+    text = fixed(SELECTED.replace("MOVE", first).replace("OTHER", "pass"), unsafe=True)
+    is_bound_again = "model.device" in first
+    assert ("model.to(self.dev)" in text) is (is_used and not is_bound_again)
+
+
+def test_what_the_constructor_calls_first_does_not_have_the_device_yet() -> None:
+    first = f"self.setup()\n        {SELECTS}"
+    text = SELECTED.replace("MOVE", first).replace("OTHER", MOVES.replace("model.", "Model()."))
+    assert "Model().to(self.dev)" not in fixed(text, unsafe=True)
+
+
+MADE = """\
+import argparse
+import torch
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gpu", type=int, default=0)
+    args = parser.parse_args()
+    FIRST
+    model = torch.nn.Linear(3, 3)
+    model.cuda(args.gpu)
+    LAST
+    print(model(torch.ones(2, 3)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "is_used"),
+    [
+        ('dev = torch.device("cuda", args.gpu)', "pass", True),
+        ("pass", 'dev = torch.device("cuda", args.gpu)', False),
+        ('if args.gpu:\n        dev = torch.device("cuda", args.gpu)', "pass", False),
+        ('dev = torch.device("cuda", args.gpu)', 'dev = "cpu"', False),
+    ],
+)
+def test_a_device_of_the_function_is_used_where_it_is_there(
+    first: str, last: str, is_used: bool
+) -> None:
+    text = fixed(MADE.replace("FIRST", first).replace("LAST", last), unsafe=True)
+    assert ("model.to(dev)" in text) is is_used
+
+
+def test_a_parameter_with_a_number_for_a_default_may_be_given_a_device() -> None:
+    text = "import torch\n\n\ndef move(x, gpu=0):\n    return x.cuda(gpu)\n"
+    assert levels(text) == {Applicability.UNSAFE}
+    assert levels(text.replace("gpu=0", "gpu: int = 0")) == {Applicability.SAFE}
 
 
 def test_a_negative_number_keeps_everything_where_it_is() -> None:

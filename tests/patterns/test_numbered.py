@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from mpslint.fixer import fix_source
 from mpslint.linter import lint
 from mpslint.model import Applicability
+from mpslint.semantics import numbers_given
+from mpslint.semantics.context import Context
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 from tests.conftest import Cli
@@ -295,3 +298,65 @@ def test_an_option_of_another_file_is_a_number_if_nothing_of_the_project_says_ot
     assert unsure not in cli("check", "--output-format", "json", ".").out
     program.write_text(program.read_text().replace("args.gpu)", "input())"))
     assert unsure in cli("check", "--output-format", "json", ".").out
+
+
+KEEPING = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self, gpu: int = 0):
+        super().__init__()
+        self.gpu = gpu
+
+    def forward(self, x):
+        return x.cuda(self.gpu)
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "is_changed"),
+    [
+        ("class Sub(Net):\n    @property\n    def device(self):\n        return 0\n", True),
+        ("class Sub(Net):\n    def setup(self):\n        self.gpu = 1\n", True),
+        ("net = Net()\nnet.gpu = 1\n", True),
+        ("class Sub(Net):\n    def setup(self):\n        self.rate = 1\n", False),
+        ("args = input()\nargs.gpu = 1\nnet = Net()\n", False),
+    ],
+)
+@pytest.mark.parametrize("is_project", [True, False])
+def test_objects_that_another_file_changes_are_no_safe_matter(
+    cli: Cli, tmp_path: Path, use: str, *, is_changed: bool, is_project: bool
+) -> None:
+    if is_project:
+        (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "net.py").write_text(KEEPING)
+    (tmp_path / "use.py").write_text(f"from net import Net\n\n{use}")
+    told = cli("check", "--output-format", "json", str(tmp_path)).out
+    assert ("objects of Net may get another" in told) is is_changed
+
+
+def test_objects_that_their_own_file_changes_are_no_safe_matter() -> None:
+    assert levels(KEEPING) == {Applicability.SAFE}
+    assert levels(KEEPING + "\n\nnet = Net()\nnet.gpu = 1\n") == {Applicability.UNSAFE}
+    other = "\n\nclass Sub(Net):\n    def more(self):\n        self.gpu = 1\n"
+    assert levels(KEEPING + other) == {Applicability.UNSAFE}
+
+
+@pytest.mark.parametrize(
+    "unit", [KEEPING.partition("\n\n\n")[2], "def f(x, gpu):\n    x.cuda(gpu)\n"]
+)
+def test_each_move_is_looked_at_once_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, unit: str
+) -> None:
+    looked: list[object] = []
+    look = numbers_given._number_of
+
+    def noted(context: Context, value: ast.expr) -> numbers_given.Given | None:
+        looked.append(value)
+        return look(context, value)
+
+    monkeypatch.setattr(numbers_given, "_number_of", noted)
+    units = [unit.replace("Net", f"Net{i}").replace("f(", f"f{i}(", 1) for i in range(40)]
+    assert levels("import torch\n\n\n" + "\n\n".join(units))
+    assert len(looked) == 40

@@ -76,7 +76,7 @@ def _is_kept_first(
         return False
     top = _on_each_way(context, statement, init.body)
     stores = stores_of(context, target.attr)
-    if top is None or any(one != "self" for one in stores.of):
+    if top is None or stores.others:
         return False
     for use in stores.by_class.get(context.index.parents[init], ()):
         if not context.index.within(use, top):
@@ -158,9 +158,9 @@ def _is_bound_first(
     if any(names.owner(target.id, one) is not scope for one in moves):
         return False
     at = number.block.index(top)
-    behind = set(number.block[at + 1 :])
+    behind: set[ast.AST] = set(number.block[at + 1 :])
     for one in inside:
-        if one not in behind and not any(it in behind for it in context.index.ancestors(one)):
+        if not any(around in behind for around in context.index.ancestors(one)):
             return False
     called = {
         around.name

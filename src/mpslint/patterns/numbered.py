@@ -29,6 +29,7 @@ from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.negative_numbers import may_be_negative
 from mpslint.semantics.numbers_given import Given, Key, classes, given_to, number_of
+from mpslint.semantics.objects_changed import defines, derived, sets
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.whole_numbers import is_whole_number
 
@@ -47,6 +48,7 @@ _HELPERS = ("get_device", "device_of", "device_of_gpu")
 _OWN_NAMES = ("device", "torch_device", "gpu_device")
 _MESSAGE = "Move to the device of this number"
 _CURRENT = "the current GPU may be another than that of {}"
+_CHANGED = "objects of {} may get another {} from elsewhere"
 _UNSURE = "{} may be something else than the number of a GPU, which torch.device would not take"
 
 
@@ -57,6 +59,8 @@ class Selected(NamedTuple):
     edits: tuple[Edit, ...]
     beside: ast.stmt | None = None
     """The statement in front of which, or behind which, the edit stands."""
+    doubt: str = ""
+    """Why it may not be there for each object, or be that of another number."""
 
 
 def move_numbered(context: Context, call: ast.Call) -> Fix | None:
@@ -70,6 +74,7 @@ def move_numbered(context: Context, call: ast.Call) -> Fix | None:
     if edits is None or overrides_cuda(context, call):
         return None
     fix = Fix(_MESSAGE, (*selected.edits, *edits), opening_level(context))
+    fix = doubtful(fix, selected.doubt) if selected.doubt else fix
     is_sure = is_whole_number(context, number.value)
     return fix if is_sure else doubtful(fix, _UNSURE.format(ast.unparse(number.value)))
 
@@ -78,11 +83,13 @@ def place_numbered(context: Context, values: Sequence[ast.expr]) -> Fix | None:
     """The device for each `.to(number)` and `torch.device(number)` of the numbers that `values`
     stand for, where these are numbers for certain."""
     edits: dict[Edit, None] = {}
+    doubt = ""
     for value in values:
         number = _number(context, value)
         selected = _selected(context, number) if number is not None else None
         if number is None or selected is None or not is_whole_number(context, value):
             return None
+        doubt = doubt or selected.doubt
         edits |= dict.fromkeys(selected.edits)
         going = [one for one in _going(context, number) if not _is_moved(context, one)]
         if value not in going:
@@ -91,7 +98,8 @@ def place_numbered(context: Context, values: Sequence[ast.expr]) -> Fix | None:
             call = context.index.parents[one]
             is_made = isinstance(call, ast.Call) and context.resolve(call.func) == "torch.device"
             edits[replace(context.source, call if is_made else one, selected.text)] = None
-    return Fix(_MESSAGE, tuple(edits), opening_level(context))
+    fix = Fix(_MESSAGE, tuple(edits), opening_level(context))
+    return doubtful(fix, doubt) if doubt else fix
 
 
 def _is_moved(context: Context, value: ast.expr) -> bool:
@@ -143,9 +151,9 @@ def about_to_be_selected(
     if not _is_behind(context, selected, node):
         return None
     level = opening_level(context)
-    if type_only or _is_current(context, number.value):
+    if not selected.doubt and (type_only or _is_current(context, number.value)):
         return Reference(selected.text, False, selected.edits, level)
-    reason = _CURRENT.format(ast.unparse(number.value))
+    reason = selected.doubt or _CURRENT.format(ast.unparse(number.value))
     return Reference(selected.text, False, selected.edits, Applicability.UNSAFE, reason=reason)
 
 
@@ -220,9 +228,27 @@ def _selected(context: Context, number: Given) -> Selected | None:
     assert isinstance(known, dict)
     key = number.key
     if key not in known:
-        known[key] = _select(context, number, _going(context, number))
+        found = _select(context, number, _going(context, number))
+        doubt = _changed_yet(context, number, found) if found is not None else ""
+        known[key] = found._replace(doubt=doubt) if found is not None and doubt else found
     result: Selected | None = known[key]
     return result
+
+
+def _changed_yet(context: Context, number: Given, selected: Selected) -> str:
+    """Why an object may have another number, or no place for its device: a class that is derived
+    from this one, or who has the object, sets that."""
+    owner, around = number.owner, context.elsewhere
+    target = number.kept_by.targets[0] if isinstance(number.kept_by, ast.Assign) else None
+    if not isinstance(owner, ast.ClassDef) or not isinstance(target, ast.Attribute):
+        return ""
+    given = frozenset({target.attr, selected.text.rpartition(".")[2]})
+    is_changed = (
+        sets(context, frozenset({owner.name}), given)
+        or any(defines(context, one, given) for one in derived(context, owner.name))
+        or (around is not None and around.changes_objects(context.source.path, owner.name, given))
+    )
+    return _CHANGED.format(owner.name, " or ".join(sorted(given))) if is_changed else ""
 
 
 def _going(context: Context, number: Given) -> list[ast.expr]:

@@ -51,6 +51,8 @@ class Stores(NamedTuple):
     by_function: dict[ast.AST | None, list[ast.Attribute]]
     of: dict[str, set[ast.AST | None]]
     """The functions that give it to an object, by how they spell that."""
+    others: list[ast.Attribute]
+    """Those that give it to another object than `self`."""
 
 
 def given_to(context: Context, call: ast.Call) -> ast.expr | None:
@@ -141,13 +143,15 @@ def stores_of(context: Context, name: str) -> Stores:
     known = context.memo.setdefault(_STORES, {})
     assert isinstance(known, dict)
     if name not in known:
-        found = known[name] = Stores({}, {}, {})
+        found = known[name] = Stores({}, {}, {}, [])
         for use in context.index.attributes.get(name, ()):
             if isinstance(use.ctx, ast.Load):
                 continue
             function = context.index.function(use)
             found.by_function.setdefault(function, []).append(use)
             found.of.setdefault(ast.unparse(use.value), set()).add(function)
+            if ast.unparse(use.value) != "self":
+                found.others.append(use)
             for around in context.index.ancestors(use):
                 if isinstance(around, ast.ClassDef):
                     found.by_class.setdefault(around, []).append(use)

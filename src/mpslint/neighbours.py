@@ -27,6 +27,7 @@ from mpslint.mentions import Mentions
 from mpslint.modules import Modules
 from mpslint.near import Near
 from mpslint.numbers_around import NumbersAround
+from mpslint.objects_around import ObjectsAround
 from mpslint.objects_made import ObjectsMade
 from mpslint.optional_modules import OptionalModules
 from mpslint.out_of_reach import Distant, NotLookedAt, may_be_device
@@ -105,6 +106,7 @@ class Neighbours(NotLookedAt):
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._kept_answers = KeptAnswers(projects, self.modules, self._distant)
         self._numbers = NumbersAround(projects, self.modules, self._mentions, self._distant)
+        self._objects_around = ObjectsAround(projects, self.modules, self._distant)
         self._shared = SharedByTests(settings, self.modules, self._runs, self._note, self._hear)
         self._cuda_projects = CudaProjects(projects, settings)
         self._answers: dict[tuple[object, ...], tuple[object, int]] = {}
@@ -278,18 +280,13 @@ class Neighbours(NotLookedAt):
 
     def makes_none(self, path: str, qualified: str) -> bool:
         path = self._absolute(path)
-        return self._told(
-            ("made", path, qualified), lambda: self._objects.none(path, qualified), False
-        )
+        question, ask = ("made", path, qualified), self._objects.none
+        return self._told(question, lambda: ask(path, qualified), False)
 
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         path = os.path.abspath(path)
-
-        return self._told(
-            ("overridden", path, name, method, is_made),
-            lambda: self._mentions.overrides(path, name, method, is_made=is_made),
-            False,
-        )
+        question, ask = ("overridden", path, name, method, is_made), self._mentions.overrides
+        return self._told(question, lambda: ask(path, name, method, is_made=is_made), False)
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         path = os.path.abspath(path)
@@ -315,9 +312,8 @@ class Neighbours(NotLookedAt):
 
     def given_in_steps(self, path: str, name: str) -> Arguments:
         path = os.path.abspath(path)
-        return self._told(
-            ("steps", path, name), lambda: self._stepping.gives(path, name), frozenset[int | str]()
-        )
+        nothing: Arguments = frozenset()
+        return self._told(("steps", path, name), lambda: self._stepping.gives(path, name), nothing)
 
     def takes(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)
@@ -343,6 +339,11 @@ class Neighbours(NotLookedAt):
     def gives_numbers(self, path: str, asked: str | Given) -> bool:
         path = os.path.abspath(path)
         return self._told(("numbers", path, asked), lambda: self._numbers.are(path, asked), False)
+
+    def changes_objects(self, path: str, name: str, attributes: frozenset[str]) -> bool:
+        path = os.path.abspath(path)
+        question, ask = ("objects", path, name, attributes), self._objects_around.change
+        return self._told(question, lambda: ask(path, name, attributes), True)
 
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         return self._shared.around(os.path.abspath(path))

@@ -192,6 +192,10 @@ class OutOfReach(NotLookedAt):
         self.asked = True
         return False
 
+    def changes_objects(self, path: str, name: str, attributes: frozenset[str]) -> bool:
+        self.asked = True
+        return True
+
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         self.asked = True
         return []
@@ -338,6 +342,9 @@ class Distant(NotLookedAt):
 
     def gives_numbers(self, path: str, asked: str | Given) -> bool:
         return False
+
+    def changes_objects(self, path: str, name: str, attributes: frozenset[str]) -> bool:
+        return True
 
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         return []

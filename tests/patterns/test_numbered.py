@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from mpslint.fixer import fix_source
 from mpslint.linter import lint
 from mpslint.model import Applicability
+from mpslint.semantics import numbers_given
+from mpslint.semantics.context import Context
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 from tests.conftest import Cli
@@ -103,14 +106,14 @@ def test_a_device_that_is_selected_by_the_number_already_is_used() -> None:
     assert fixed(more) == more.replace("x.cuda(self.gpu)", "x.to(self.device)")
 
 
-@pytest.mark.parametrize("option", ["type=int", "type=int, default=1", "default=0"])
+@pytest.mark.parametrize("option", ["type=int", "type=int, default=1"])
 def test_a_script_selects_once_for_all_its_functions(option: str) -> None:
     text = fixed(SCRIPT.replace("OPTION", option))
     assert text.count('torch.device("cuda", args.gpu)') == 1
     assert text.count(".to(device)") == 2
 
 
-@pytest.mark.parametrize("option", ["default='cuda:0'", "type=str", "help='which'"])
+@pytest.mark.parametrize("option", ["default='cuda:0'", "type=str", "default=0", "help='which'"])
 def test_what_may_be_no_number_is_no_safe_matter(option: str) -> None:
     text = SCRIPT.replace("OPTION", option)
     assert Applicability.SAFE not in levels(text)
@@ -128,6 +131,92 @@ def test_one_that_another_function_changes_is_left() -> None:
     change = "\n\ndef later():\n    args.gpu = 1\n\n\nlater()\n"
     text = SCRIPT.replace("OPTION", "type=int") + change
     assert 'torch.device("cuda", args.gpu)' not in fixed(text, unsafe=True)
+
+
+SELECTED = """\
+import torch
+
+
+class Trainer:
+    def __init__(self, model, gpu: int):
+        self.gpu = gpu
+        MOVE
+
+    def step(self, x):
+        return self.model(x.to(self.dev))
+
+    def setup(self):
+        OTHER
+"""
+MOVES = "self.model = model.cuda(self.gpu)"
+SELECTS = 'self.dev = torch.device("cuda", self.gpu)'
+
+
+def test_a_device_that_another_method_selects_is_not_there_yet() -> None:
+    text = fixed(SELECTED.replace("MOVE", MOVES).replace("OTHER", SELECTS), unsafe=True)
+    assert "model.to(self.dev)" not in text
+    assert "model.to(self.device)" in text or "model.to(self.torch_device)" in text
+
+
+@pytest.mark.parametrize(
+    ("first", "is_used"),
+    [
+        (f"{SELECTS}\n        {MOVES}", True),
+        (f"{MOVES}\n        {SELECTS}", False),
+        (f"if model:\n            {SELECTS}\n        {MOVES}", False),
+        (f"{SELECTS}\n        {MOVES}\n        self.dev = model.device", True),
+        (f"self.setup()\n        {SELECTS}\n        {MOVES}", True),
+    ],
+)
+def test_a_device_is_used_where_the_constructor_selects_it_first(first: str, is_used: bool) -> None:
+    text = fixed(SELECTED.replace("MOVE", first).replace("OTHER", "pass"), unsafe=True)
+    is_bound_again = "model.device" in first
+    assert ("model.to(self.dev)" in text) is (is_used and not is_bound_again)
+
+
+def test_what_the_constructor_calls_first_does_not_have_the_device_yet() -> None:
+    first = f"self.setup()\n        {SELECTS}"
+    text = SELECTED.replace("MOVE", first).replace("OTHER", MOVES.replace("model.", "Model()."))
+    assert "Model().to(self.dev)" not in fixed(text, unsafe=True)
+
+
+MADE = """\
+import argparse
+import torch
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gpu", type=int, default=0)
+    args = parser.parse_args()
+    FIRST
+    model = torch.nn.Linear(3, 3)
+    model.cuda(args.gpu)
+    LAST
+    print(model(torch.ones(2, 3)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "is_used"),
+    [
+        ('dev = torch.device("cuda", args.gpu)', "pass", True),
+        ("pass", 'dev = torch.device("cuda", args.gpu)', False),
+        ('if args.gpu:\n        dev = torch.device("cuda", args.gpu)', "pass", False),
+        ('dev = torch.device("cuda", args.gpu)', 'dev = "cpu"', False),
+    ],
+)
+def test_a_device_of_the_function_is_used_where_it_is_there(
+    first: str, last: str, is_used: bool
+) -> None:
+    text = fixed(MADE.replace("FIRST", first).replace("LAST", last), unsafe=True)
+    assert ("model.to(dev)" in text) is is_used
+
+
+def test_a_parameter_with_a_number_for_a_default_may_be_given_a_device() -> None:
+    text = "import torch\n\n\ndef move(x, gpu=0):\n    return x.cuda(gpu)\n"
+    assert levels(text) == {Applicability.UNSAFE}
+    assert levels(text.replace("gpu=0", "gpu: int = 0")) == {Applicability.SAFE}
 
 
 def test_a_negative_number_keeps_everything_where_it_is() -> None:
@@ -209,3 +298,65 @@ def test_an_option_of_another_file_is_a_number_if_nothing_of_the_project_says_ot
     assert unsure not in cli("check", "--output-format", "json", ".").out
     program.write_text(program.read_text().replace("args.gpu)", "input())"))
     assert unsure in cli("check", "--output-format", "json", ".").out
+
+
+KEEPING = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self, gpu: int = 0):
+        super().__init__()
+        self.gpu = gpu
+
+    def forward(self, x):
+        return x.cuda(self.gpu)
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "is_changed"),
+    [
+        ("class Sub(Net):\n    @property\n    def device(self):\n        return 0\n", True),
+        ("class Sub(Net):\n    def setup(self):\n        self.gpu = 1\n", True),
+        ("net = Net()\nnet.gpu = 1\n", True),
+        ("class Sub(Net):\n    def setup(self):\n        self.rate = 1\n", False),
+        ("args = input()\nargs.gpu = 1\nnet = Net()\n", False),
+    ],
+)
+@pytest.mark.parametrize("is_project", [True, False])
+def test_objects_that_another_file_changes_are_no_safe_matter(
+    cli: Cli, tmp_path: Path, use: str, *, is_changed: bool, is_project: bool
+) -> None:
+    if is_project:
+        (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "net.py").write_text(KEEPING)
+    (tmp_path / "use.py").write_text(f"from net import Net\n\n{use}")
+    told = cli("check", "--output-format", "json", str(tmp_path)).out
+    assert ("objects of Net may get another" in told) is is_changed
+
+
+def test_objects_that_their_own_file_changes_are_no_safe_matter() -> None:
+    assert levels(KEEPING) == {Applicability.SAFE}
+    assert levels(KEEPING + "\n\nnet = Net()\nnet.gpu = 1\n") == {Applicability.UNSAFE}
+    other = "\n\nclass Sub(Net):\n    def more(self):\n        self.gpu = 1\n"
+    assert levels(KEEPING + other) == {Applicability.UNSAFE}
+
+
+@pytest.mark.parametrize(
+    "unit", [KEEPING.partition("\n\n\n")[2], "def f(x, gpu):\n    x.cuda(gpu)\n"]
+)
+def test_each_move_is_looked_at_once_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, unit: str
+) -> None:
+    looked: list[object] = []
+    look = numbers_given._number_of
+
+    def noted(context: Context, value: ast.expr) -> numbers_given.Given | None:
+        looked.append(value)
+        return look(context, value)
+
+    monkeypatch.setattr(numbers_given, "_number_of", noted)
+    units = [unit.replace("Net", f"Net{i}").replace("f(", f"f{i}(", 1) for i in range(40)]
+    assert levels("import torch\n\n\n" + "\n\n".join(units))
+    assert len(looked) == 40

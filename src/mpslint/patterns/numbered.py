@@ -15,6 +15,7 @@ from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.calls import overrides_cuda, rewrite_call
+from mpslint.patterns.device_of_number import device_selected
 from mpslint.patterns.flat import statement_of
 from mpslint.patterns.in_function import first_in_need
 from mpslint.patterns.insertion import insert_after, insert_before
@@ -27,7 +28,8 @@ from mpslint.semantics.arm_tests import tests_around
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.negative_numbers import may_be_negative
-from mpslint.semantics.numbers_given import Given, given_to, number_of
+from mpslint.semantics.numbers_given import Given, Key, classes, given_to, number_of
+from mpslint.semantics.objects_changed import defines, derived, sets
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.whole_numbers import is_whole_number
 
@@ -40,10 +42,13 @@ if TYPE_CHECKING:
 _KEY = "devices for the numbers of GPUs"
 _AROUND = "functions that move to the GPU of a number"
 _OFTEN = "several functions need the device of a number"
+_MOVES = "moves by the number of their GPU"
+_HELPER = "a function that gives the device for a number"
 _HELPERS = ("get_device", "device_of", "device_of_gpu")
 _OWN_NAMES = ("device", "torch_device", "gpu_device")
 _MESSAGE = "Move to the device of this number"
 _CURRENT = "the current GPU may be another than that of {}"
+_CHANGED = "objects of {} may get another {} from elsewhere"
 _UNSURE = "{} may be something else than the number of a GPU, which torch.device would not take"
 
 
@@ -54,6 +59,8 @@ class Selected(NamedTuple):
     edits: tuple[Edit, ...]
     beside: ast.stmt | None = None
     """The statement in front of which, or behind which, the edit stands."""
+    doubt: str = ""
+    """Why it may not be there for each object, or be that of another number."""
 
 
 def move_numbered(context: Context, call: ast.Call) -> Fix | None:
@@ -67,6 +74,7 @@ def move_numbered(context: Context, call: ast.Call) -> Fix | None:
     if edits is None or overrides_cuda(context, call):
         return None
     fix = Fix(_MESSAGE, (*selected.edits, *edits), opening_level(context))
+    fix = doubtful(fix, selected.doubt) if selected.doubt else fix
     is_sure = is_whole_number(context, number.value)
     return fix if is_sure else doubtful(fix, _UNSURE.format(ast.unparse(number.value)))
 
@@ -75,11 +83,13 @@ def place_numbered(context: Context, values: Sequence[ast.expr]) -> Fix | None:
     """The device for each `.to(number)` and `torch.device(number)` of the numbers that `values`
     stand for, where these are numbers for certain."""
     edits: dict[Edit, None] = {}
+    doubt = ""
     for value in values:
         number = _number(context, value)
         selected = _selected(context, number) if number is not None else None
         if number is None or selected is None or not is_whole_number(context, value):
             return None
+        doubt = doubt or selected.doubt
         edits |= dict.fromkeys(selected.edits)
         going = [one for one in _going(context, number) if not _is_moved(context, one)]
         if value not in going:
@@ -88,7 +98,8 @@ def place_numbered(context: Context, values: Sequence[ast.expr]) -> Fix | None:
             call = context.index.parents[one]
             is_made = isinstance(call, ast.Call) and context.resolve(call.func) == "torch.device"
             edits[replace(context.source, call if is_made else one, selected.text)] = None
-    return Fix(_MESSAGE, tuple(edits), opening_level(context))
+    fix = Fix(_MESSAGE, tuple(edits), opening_level(context))
+    return doubtful(fix, doubt) if doubt else fix
 
 
 def _is_moved(context: Context, value: ast.expr) -> bool:
@@ -140,9 +151,9 @@ def about_to_be_selected(
     if not _is_behind(context, selected, node):
         return None
     level = opening_level(context)
-    if type_only or _is_current(context, number.value):
+    if not selected.doubt and (type_only or _is_current(context, number.value)):
         return Reference(selected.text, False, selected.edits, level)
-    reason = _CURRENT.format(ast.unparse(number.value))
+    reason = selected.doubt or _CURRENT.format(ast.unparse(number.value))
     return Reference(selected.text, False, selected.edits, Applicability.UNSAFE, reason=reason)
 
 
@@ -215,31 +226,52 @@ def _selected(context: Context, number: Given) -> Selected | None:
     there, or as the object keeps it."""
     known = context.memo.setdefault(_KEY, {})
     assert isinstance(known, dict)
-    key = (number.owner, number.kept_by, ast.unparse(number.value))
+    key = number.key
     if key not in known:
-        known[key] = _select(context, number, _going(context, number))
+        found = _select(context, number, _going(context, number))
+        doubt = _changed_yet(context, number, found) if found is not None else ""
+        known[key] = found._replace(doubt=doubt) if found is not None and doubt else found
     result: Selected | None = known[key]
     return result
 
 
+def _changed_yet(context: Context, number: Given, selected: Selected) -> str:
+    """Why an object may have another number, or no place for its device: a class that is derived
+    from this one, or who has the object, sets that."""
+    owner, around = number.owner, context.elsewhere
+    target = number.kept_by.targets[0] if isinstance(number.kept_by, ast.Assign) else None
+    if not isinstance(owner, ast.ClassDef) or not isinstance(target, ast.Attribute):
+        return ""
+    given = frozenset({target.attr, selected.text.rpartition(".")[2]})
+    is_changed = (
+        sets(context, frozenset({owner.name}), given)
+        or any(defines(context, one, given) for one in derived(context, owner.name))
+        or (around is not None and around.changes_objects(context.source.path, owner.name, given))
+    )
+    return _CHANGED.format(owner.name, " or ".join(sorted(given))) if is_changed else ""
+
+
 def _going(context: Context, number: Given) -> list[ast.expr]:
     """What stands for the number wherever something goes there."""
-    moved = [given_to(context, call) for call in context.index.calls.get("cuda", ())]
-    text = ast.unparse(number.value).rpartition(".")[2]
-    placed = [
-        call.args[0]
-        for name in ("to", "device")
-        for call in context.index.calls.get(name, ())
-        if len(call.args) == (1 if name == "device" else len(call.args)) > 0
-        if ast.unparse(call.args[0]).endswith(text)
-        if is_whole_number(context, call.args[0])
-    ]
-    return [
-        value
-        for value in (*moved, *placed)
-        if value is not None
-        if (other := number_of(context, value)) is not None and other.same_as(number)
-    ]
+    if _MOVES not in context.memo:
+        calls = context.index.calls
+        moved = [(given_to(context, call), True) for call in calls.get("cuda", ())]
+        placed = [
+            (call.args[0], False)
+            for name in ("to", "device")
+            for call in calls.get(name, ())
+            if len(call.args) == (1 if name == "device" else len(call.args)) > 0
+        ]
+        by_number: dict[Key, list[tuple[ast.expr, bool]]] = {}
+        for value, is_moved in (*moved, *placed):
+            other = number_of(context, value) if value is not None else None
+            if value is not None and other is not None:
+                by_number.setdefault(other.key, []).append((value, is_moved))
+        context.memo[_MOVES] = by_number
+    known = context.memo[_MOVES]
+    assert isinstance(known, dict)
+    found: list[tuple[ast.expr, bool]] = known.get(number.key, [])
+    return [value for value, is_moved in found if is_moved or is_whole_number(context, value)]
 
 
 def _asks_first(context: Context, value: ast.expr, number: Given) -> bool:
@@ -271,7 +303,7 @@ def _select(context: Context, number: Given, moves: Sequence[ast.expr]) -> Selec
     torch = torch_name(context, moves[0])
     if torch is None:
         return None
-    there = _there(context, number)
+    there = device_selected(context, number, moves)
     if there is not None:
         return Selected(there, ())
     if number.owner is None:
@@ -279,29 +311,6 @@ def _select(context: Context, number: Given, moves: Sequence[ast.expr]) -> Selec
     if isinstance(number.owner, ast.ClassDef):
         return _beside(context, number, number.owner, torch)
     return _in_front(context, number, moves, torch)
-
-
-def _there(context: Context, number: Given) -> str | None:
-    """A device that is selected by this number already: `torch.device("cuda", self.gpu)`."""
-    text = ast.unparse(number.value)
-    for call in context.index.calls.get("device", ()):
-        if len(call.args) != 2 or context.resolve(call.func) != "torch.device":
-            continue
-        kind, given = call.args
-        if not isinstance(kind, ast.Constant) or kind.value != "cuda":
-            continue
-        if ast.unparse(given) != text:
-            continue
-        statement = context.index.parents[call]
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-        if isinstance(target, ast.Attribute) and isinstance(number.owner, ast.ClassDef):
-            if context.index.within(statement, number.owner):
-                return ast.unparse(target)
-        elif isinstance(target, ast.Name):
-            around = context.index.function(statement) or context.tree
-            if around is number.owner:
-                return target.id
-    return None
 
 
 def _lines(context: Context, name: str, torch: str, number: str) -> list[str]:
@@ -342,17 +351,17 @@ def _beside(context: Context, number: Given, owner: ast.ClassDef, torch: str) ->
 
 def _knows_bases(context: Context, owner: ast.ClassDef) -> bool:
     """Whether a class has nothing from classes that are not seen here, but for torch's modules."""
-    for base in owner.bases:
-        name = context.resolve(base) or ""
-        if name.startswith("torch.nn.") or name == "object" or ast.unparse(base) == "object":
-            continue
-        found = [
-            one
-            for one in context.index.of(ast.ClassDef)
-            if isinstance(base, ast.Name) and one.name == base.id
-        ]
-        if len(found) != 1 or not _knows_bases(context, found[0]):
-            return False
+    looked_at = [owner]
+    for one in looked_at:
+        for base in one.bases:
+            name = context.resolve(base) or ""
+            if name.startswith("torch.nn.") or "object" in (name, ast.unparse(base)):
+                continue
+            found = classes(context, base.id) if isinstance(base, ast.Name) else []
+            if len(found) != 1 or found[0] is one:
+                return False
+            if found[0] not in looked_at:
+                looked_at.append(found[0])
     return True
 
 
@@ -405,6 +414,14 @@ def _is_asked_often(context: Context) -> bool:
 def _helper(context: Context) -> tuple[str, tuple[Edit, ...]] | None:
     """A function behind the imports that gives the device for a number, by its name, and what adds
     it where it is not there yet."""
+    if _HELPER not in context.memo:
+        context.memo[_HELPER] = _find_helper(context)
+    found = context.memo[_HELPER]
+    assert found is None or isinstance(found, tuple)
+    return found
+
+
+def _find_helper(context: Context) -> tuple[str, tuple[Edit, ...]] | None:
     place = behind_imports(context)
     if place is None:
         return None

@@ -14,6 +14,7 @@ class Assigned:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._known: dict[str, list[tuple[ast.Attribute, ast.expr]]] | None = None
+        self._spelled: dict[str, dict[str, list[ast.expr]]] = {}
 
     def to(self, node: ast.Attribute) -> list[ast.expr]:
         """Right sides of all assignments to the same spelling (`args.cuda`)."""
@@ -27,8 +28,11 @@ class Assigned:
         candidates = self._known.get(node.attr)
         if not candidates:
             return []
-        spelled = ast.unparse(node)
-        return [value for target, value in candidates if ast.unparse(target) == spelled]
+        if node.attr not in self._spelled:
+            by_text = self._spelled[node.attr] = {}
+            for target, value in candidates:
+                by_text.setdefault(ast.unparse(target), []).append(value)
+        return list(self._spelled[node.attr].get(ast.unparse(node), ()))
 
     def _note(self, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(target, ast.Attribute) and value is not None and self._known is not None:

@@ -240,6 +240,10 @@ class Elsewhere(Protocol):
         """Whether all that the project puts under an attribute of this name, or gives for this
         parameter of the file at `path`, is whole numbers, or None."""
 
+    def changes_objects(self, path: str, name: str, attributes: frozenset[str]) -> bool:
+        """Whether the project gives objects of the class `name` of the file at `path`, or of one
+        that is derived from it, one of the attributes anew; True where that is not known."""
+
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         """What pytest reads before the file at `path` and may keep tests from a machine: the
         `conftest.py` of its folder and those above, as they are run; the nearest first."""

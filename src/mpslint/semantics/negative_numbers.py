@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mpslint.semantics.context import Context
 
+_KEY = "numbers that may be negative"
 _AT_ZERO = ast.Lt | ast.GtE
 _AT_MINUS_ONE = ast.Gt | ast.LtE | ast.Eq | ast.NotEq
 
@@ -23,13 +24,21 @@ _AT_MINUS_ONE = ast.Gt | ast.LtE | ast.Eq | ast.NotEq
 def may_be_negative(context: Context, number: ast.expr) -> bool:
     """Whether the file compares this number with those below 0, or gives it such a one where nobody
     says anything: by what the number is called, since options of one program share their names."""
-    name, spelled = last_name(number), ast.unparse(number)
-    if name is None:
-        return False
-    return any(
-        last_name(left) == name or _stands_for(context, left, spelled)
-        for left in _compared(context)
-    ) or any(given == name for given in _negative_by_default(context))
+    name, (names, spelled) = last_name(number), _negative(context)
+    return name is not None and (name in names or ast.unparse(number) in spelled)
+
+
+def _negative(context: Context) -> tuple[set[str | None], set[str]]:
+    """What may be negative, by what it is called; and what a name that is compared stands for:
+    `first = args.gpu`."""
+    if _KEY not in context.memo:
+        compared = list(_compared(context))
+        names = {last_name(left) for left in compared} | set(_negative_by_default(context))
+        behind = (context.guards.behind(left) for left in compared if isinstance(left, ast.Name))
+        context.memo[_KEY] = names, {ast.unparse(one) for one in behind}
+    found = context.memo[_KEY]
+    assert isinstance(found, tuple)
+    return found
 
 
 def _compared(context: Context) -> Iterator[ast.expr]:
@@ -41,11 +50,6 @@ def _compared(context: Context) -> Iterator[ast.expr]:
             continue
         if isinstance(operator, _AT_ZERO if other == 0 else _AT_MINUS_ONE):
             yield test.left
-
-
-def _stands_for(context: Context, left: ast.expr, spelled: str) -> bool:
-    """`first = args.gpu`, and `first` is compared."""
-    return isinstance(left, ast.Name) and ast.unparse(context.guards.behind(left)) == spelled
 
 
 def _negative_by_default(context: Context) -> Iterator[str]:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _ASSIGNED = ("assign", "annotate")
 _DEVICES = frozenset({Kind.DEVICE, Kind.DEVICE_STRING, Kind.STRING, Kind.TENSOR})
+_KNOWN = "numbers of GPUs by what names them"
+_STORES = "stores of attributes that may keep a number"
+_CLASSES = "classes by name"
+_KEEPING = "attributes that methods keep their names in"
 
 
 class Given(NamedTuple):
@@ -30,10 +34,25 @@ class Given(NamedTuple):
     block: list[ast.stmt]
     """The statements among which that is."""
 
-    def same_as(self, other: Given) -> bool:
-        if self.owner is not other.owner or self.kept_by is not other.kept_by:
-            return False
-        return ast.unparse(self.value) == ast.unparse(other.value)
+    @property
+    def key(self) -> Key:
+        """What is one for all moves to the same number."""
+        return self.owner, self.kept_by, ast.unparse(self.value)
+
+
+Key = tuple["FunctionNode | ast.Module | ast.ClassDef | None", "ast.stmt | None", str]
+
+
+class Stores(NamedTuple):
+    """All that a file gives an attribute of one name, put together once."""
+
+    by_class: dict[ast.AST, list[ast.Attribute]]
+    """Those in a class, for each one around them."""
+    by_function: dict[ast.AST | None, list[ast.Attribute]]
+    of: dict[str, set[ast.AST | None]]
+    """The functions that give it to an object, by how they spell that."""
+    others: list[ast.Attribute]
+    """Those that give it to another object than `self`."""
 
 
 def given_to(context: Context, call: ast.Call) -> ast.expr | None:
@@ -46,6 +65,15 @@ def given_to(context: Context, call: ast.Call) -> ast.expr | None:
 
 def number_of(context: Context, value: ast.expr) -> Given | None:
     """What names a number; None where it is a constant, worked out, or no number for certain."""
+    known = context.memo.setdefault(_KNOWN, {})
+    assert isinstance(known, dict)
+    if value not in known:
+        known[value] = _number_of(context, value)
+    result: Given | None = known[value]
+    return result
+
+
+def _number_of(context: Context, value: ast.expr) -> Given | None:
     path = value.value if isinstance(value, ast.Subscript) else value
     if isinstance(value, ast.Subscript) and not isinstance(value.slice, ast.Constant):
         return None
@@ -83,7 +111,7 @@ def _of_object(context: Context, value: ast.expr, around: ast.ClassDef) -> Given
         if function is None or stores[0] not in function.body:
             return unknown
         if isinstance(path, ast.Attribute) and path is not attribute:
-            if _is_stored(context, path.attr):
+            if stores_of(context, path.attr).by_function:
                 return unknown  # Its options are changed yet.
         return Given(value, owner, stores[0], function.body)
     return unknown
@@ -94,31 +122,54 @@ def _with_bases(context: Context, owner: ast.ClassDef) -> list[ast.ClassDef]:
     found = [owner]
     for one in found:
         names = {base.id for base in one.bases if isinstance(base, ast.Name)}
-        found += [
-            other
-            for other in context.index.of(ast.ClassDef)
-            if other.name in names and other not in found
-        ]
+        found += [other for name in names for other in classes(context, name) if other not in found]
     return found
+
+
+def classes(context: Context, name: str) -> list[ast.ClassDef]:
+    """The classes of a file that are called so."""
+    if _CLASSES not in context.memo:
+        by_name: dict[str, list[ast.ClassDef]] = {}
+        for one in context.index.of(ast.ClassDef):
+            by_name.setdefault(one.name, []).append(one)
+        context.memo[_CLASSES] = by_name
+    known = context.memo[_CLASSES]
+    assert isinstance(known, dict)
+    found: list[ast.ClassDef] = known.get(name, [])
+    return found
+
+
+def stores_of(context: Context, name: str) -> Stores:
+    known = context.memo.setdefault(_STORES, {})
+    assert isinstance(known, dict)
+    if name not in known:
+        found = known[name] = Stores({}, {}, {}, [])
+        for use in context.index.attributes.get(name, ()):
+            if isinstance(use.ctx, ast.Load):
+                continue
+            function = context.index.function(use)
+            found.by_function.setdefault(function, []).append(use)
+            found.of.setdefault(ast.unparse(use.value), set()).add(function)
+            if ast.unparse(use.value) != "self":
+                found.others.append(use)
+            for around in context.index.ancestors(use):
+                if isinstance(around, ast.ClassDef):
+                    found.by_class.setdefault(around, []).append(use)
+    result: Stores = known[name]
+    return result
 
 
 def _stores(context: Context, owner: ast.ClassDef, name: str) -> list[ast.Assign] | None:
     """The statements of a class that give its objects an attribute; None where one does so in a
     way that is not understood."""
     found: list[ast.Assign] = []
-    for use in context.index.attributes.get(name, ()):
-        if not isinstance(use.ctx, ast.Store) or not context.index.within(use, owner):
-            continue
+    for use in stores_of(context, name).by_class.get(owner, ()):
         statement = context.index.parents[use]
         if isinstance(statement, ast.Assign) and use in statement.targets:
             found.append(statement)
         else:
             return None
     return found
-
-
-def _is_stored(context: Context, name: str) -> bool:
-    return any(isinstance(one.ctx, ast.Store) for one in context.index.attributes.get(name, ()))
 
 
 def _kept_beside(context: Context, root: ast.Name, value: ast.expr) -> Given | None:
@@ -130,19 +181,29 @@ def _kept_beside(context: Context, root: ast.Name, value: ast.expr) -> Given | N
         return None
     if len(context.names.bindings(root.id, root)) != 1:
         return None
-    for statement in function.body:
-        if statement.lineno >= root.lineno:
-            return None
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-            continue
-        target, kept = statement.targets[0], statement.value
-        if not isinstance(kept, ast.Name) or kept.id != root.id:
-            continue
-        if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
-            text = f"self.{target.attr}{ast.unparse(value).removeprefix(root.id)}"
-            own = ast.copy_location(ast.parse(text, mode="eval").body, value)
-            return _of_object(context, own, owner)
-    return None
+    kept = _kept_names(context, function).get(root.id)
+    if kept is None or kept[0].lineno >= root.lineno:
+        return None
+    text = f"self.{kept[1]}{ast.unparse(value).removeprefix(root.id)}"
+    own = ast.copy_location(ast.parse(text, mode="eval").body, value)
+    return _of_object(context, own, owner)
+
+
+def _kept_names(context: Context, function: FunctionNode) -> dict[str, tuple[ast.stmt, str]]:
+    """The names that a method gives an attribute of its object first of all, and which one."""
+    known = context.memo.setdefault(_KEEPING, {})
+    assert isinstance(known, dict)
+    if function not in known:
+        known[function] = {}
+        for statement in function.body:
+            if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+                continue
+            target, kept = statement.targets[0], statement.value
+            if isinstance(target, ast.Attribute) and isinstance(kept, ast.Name):
+                if ast.unparse(target.value) == "self":
+                    known[function].setdefault(kept.id, (statement, target.attr))
+    result: dict[str, tuple[ast.stmt, str]] = known[function]
+    return result
 
 
 def _of_name(context: Context, root: ast.Name, value: ast.expr) -> Given | None:
@@ -190,13 +251,8 @@ def _stored_options(
     attribute = value.value if isinstance(value, ast.Subscript) else value
     if not isinstance(attribute, ast.Attribute):
         return []
-    found: list[ast.stmt] = []
     function = owner if isinstance(owner, FUNCTIONS) else None
-    for use in context.index.attributes.get(attribute.attr, ()):
-        if not isinstance(use.ctx, ast.Store):
-            continue
-        if context.index.function(use) is function:
-            found.append(_in_body(context, use, owner))
-        elif ast.unparse(use.value) == root.id:
-            return None
-    return found
+    stores = stores_of(context, attribute.attr)
+    if stores.of.get(root.id, set()) - {function}:
+        return None
+    return [_in_body(context, use, owner) for use in stores.by_function.get(function, ())]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Ask = Callable[[Context, str | Given], bool]
     """Asks the rest of the project about an attribute, or about what is given for a parameter."""
 
+_NUMBERS = "what is a whole number"
 _DEPTH = 6
 _ASSIGNED = ("assign", "annotate", "walrus")
 # Fact: what these give, by the documentation of torch.cuda and torch.distributed.
@@ -36,7 +37,9 @@ _GIVING = frozenset(
 
 def is_whole_number(context: Context, value: ast.expr) -> bool:
     """Whether an expression is a whole number or None."""
-    return Numbers(_ask_project).is_one(context, value)
+    numbers = context.memo.setdefault(_NUMBERS, Numbers(_ask_project, {}))
+    assert isinstance(numbers, Numbers)
+    return numbers.is_one(context, value)
 
 
 def _ask_project(context: Context, asked: str | Given) -> bool:
@@ -45,8 +48,10 @@ def _ask_project(context: Context, asked: str | Given) -> bool:
 
 
 class Numbers:
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, known: dict[tuple[str, int], bool | None] | None = None) -> None:
+        """`known`: keeps what a file says of an attribute, for who asks of one file alone."""
         self._ask = ask
+        self._known = known
         self._asked: set[tuple[Context, str]] = set()
 
     def is_one(self, context: Context, value: ast.expr | None, depth: int = _DEPTH) -> bool:
@@ -85,9 +90,14 @@ class Numbers:
         whole numbers, or None; None: it puts nothing there."""
         if (context, name) in self._asked:
             return True  # `args.gpu = args.gpu or 0`: what it is for the rest, it is here.
+        # What is taken to be so for the sake of another question is kept by nobody.
+        known = self._known if self._known is not None and not self._asked else {}
+        if (name, depth) in known:
+            return known[name, depth]
         self._asked.add((context, name))
         try:
-            return self._kept(context, name, depth)
+            known[name, depth] = self._kept(context, name, depth)
+            return known[name, depth]
         finally:
             self._asked.remove((context, name))
 
@@ -123,14 +133,7 @@ class Numbers:
         if not isinstance(function, FUNCTIONS):
             return False
         asked = asked_for(context, function, parameter)
-        if isinstance(default, ast.Constant) and type(default.value) is int:
-            return asked is None or not _is_given_text(context, asked)
         return asked is not None and self._ask(context, asked)
-
-
-def _is_given_text(context: Context, asked: Given) -> bool:
-    around = context.elsewhere
-    return around is not None and around.gives_text(context.source.path, asked) is True
 
 
 def _parts(value: ast.expr) -> list[ast.expr]:
@@ -138,13 +141,10 @@ def _parts(value: ast.expr) -> list[ast.expr]:
 
 
 def _takes_numbers(option: ast.Call) -> bool:
-    """`add_argument("--gpu", type=int)`, and one whose default is a number: text, which anything
-    else that is given then is, names no GPU by its number."""
-    given = {one.arg: one.value for one in option.keywords}
-    kind, default = given.get("type"), given.get("default")
-    if isinstance(kind, ast.Name):
-        return kind.id == "int"
-    return kind is None and isinstance(default, ast.Constant) and type(default.value) is int
+    """`add_argument("--gpu", type=int)`: without a type, what is given is text, and `cuda:1` one
+    that `.cuda()` takes."""
+    kinds = [one.value for one in option.keywords if one.arg == "type"]
+    return any(isinstance(one, ast.Name) and one.id == "int" for one in kinds)
 
 
 def _names_numbers(annotation: ast.expr) -> bool:

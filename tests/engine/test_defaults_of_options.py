@@ -81,6 +81,7 @@ class Net(nn.Module):
 if __name__ == "__main__":
     net = Net().cuda()
     net(torch.ones(1, 2).cuda()).sum().backward()
+    torch.optim.SGD(net.parameters(), 0.1).step()
 """
 )
 

@@ -87,7 +87,13 @@ class Conditions(Placing, Refining, ListedDevices):
             value = self.eval(node.value)
             self.bind(node.target, value)
             return self.worlds_of(value, switches=self.is_relevant(node))
-        return self.worlds_of(self.eval(node), switches=True)
+        value = self.eval(node)
+        named = one(value, ALL)
+        row = facts.ANSWERS.get(str(named.v)) if named.kind == NAME else None
+        if row is not None:
+            # `if torch.cuda.is_available:`, of which MPS119 tells, is meant as a question.
+            value = self.answer(row, node)
+        return self.worlds_of(value, switches=True)
 
     def asks_for_cuda(self, tests: Tests) -> bool:
         """Whether some of these tests are about CUDA, or a device."""

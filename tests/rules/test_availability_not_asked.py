@@ -1,0 +1,45 @@
+"""A question that is never asked is told once, and is meant as a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpslint.fixer import fix_source
+from mpslint.linter import lint
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+CHOSEN = """\
+import torch
+device = "cuda" if torch.cuda.is_available{asked} else "cpu"
+x = torch.ones(3).to(device)
+"""
+SKIPPED = """\
+import pytest
+import torch
+
+@pytest.mark.skipif(not torch.cuda.is_available{asked}, reason="no GPU")
+def test_sum():
+    assert torch.ones(3, device="cuda").sum() == 3
+"""
+
+
+def _told(text: str) -> list[str]:
+    return [finding.code for finding in lint(SourceFile("suite.py", text.encode()), Settings())]
+
+
+@pytest.mark.parametrize(("asked", "told"), [("", ["MPS103", "MPS119"]), ("()", ["MPS103"])])
+def test_the_choice_by_it_is_told_as_if_it_were_asked(asked: str, told: list[str]) -> None:
+    assert _told(CHOSEN.format(asked=asked)) == told
+
+
+@pytest.mark.parametrize(("asked", "told"), [("", ["MPS119"]), ("()", [])])
+def test_a_test_that_means_to_skip_is_told_of_its_mark_alone(asked: str, told: list[str]) -> None:
+    assert _told(SKIPPED.format(asked=asked)) == told
+
+
+def test_the_fixes_of_both_ask_once() -> None:
+    source = SourceFile("train.py", CHOSEN.format(asked="").encode())
+    text = fix_source(source, Settings(), unsafe=True).text
+    assert text.count("torch.cuda.is_available()") == 1
+    assert text.count("is_available") == 2

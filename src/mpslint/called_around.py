@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from mpslint.import_texts import apart
 from mpslint.records import NamedTuple
 from mpslint.semantics.converting_methods import names_its_own, takes
 from mpslint.semantics.reading_callees import methods
@@ -107,8 +108,7 @@ class CalledAround:
         """Whether a qualified name is one of the file at `path`, or of a package around it."""
         if qualified is None:
             return False
-        body = qualified.lstrip(".")
-        module = qualified[: len(qualified) - len(body)] + body.rpartition(".")[0]
+        module, _ = apart(qualified)
         found = self._modules.find(context.source.path, module)[0]
         if found is None:
             return False

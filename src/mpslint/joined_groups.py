@@ -12,6 +12,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.import_texts import apart
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS, FunctionNode, walk
 from mpslint.semantics.worlds.said import Said
@@ -71,8 +72,7 @@ class JoinedGroups:
         return code is not None and self._block(code, code.node.body, _HOPS) is True
 
     def _found(self, path: str, qualified: str) -> str | None:
-        body = qualified.lstrip(".")
-        module = qualified[: len(qualified) - len(body)] + body.rpartition(".")[0]
+        module, _ = apart(qualified)
         return self._modules.find(path, module)[0] if module.strip(".") else None
 
     def _leads(self, path: str) -> bool:

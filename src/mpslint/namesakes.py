@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.import_texts import imported_modules
+from mpslint.import_texts import apart, imported_modules
 from mpslint.taken_by_text import is_found_from_inside
 
 if TYPE_CHECKING:
@@ -31,11 +31,9 @@ def is_namesake(
     is_defined = re.search(rb"^(?:class|(?:async[ \t]+)?def)[ \t]+%s\b" % word, data, re.M)
     is_known = is_defined is not None
     for module in imported_modules(data):
-        body = module.lstrip(".")
-        holder, _, last = body.rpartition(".")
+        holder, last = apart(module)
         if last != name:
             continue
-        holder = module[: len(module) - len(body)] + holder
         found = modules.find(other, holder)[0]
         if found is None or found == path:
             return False

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection
 
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.value_syntax import is_main_test
+from mpslint.semantics.value_syntax import is_main_test, taken_by
 
 
 def needs(tree: ast.Module, qualified: Collection[str]) -> bool:
@@ -18,7 +18,7 @@ def needs(tree: ast.Module, qualified: Collection[str]) -> bool:
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-        if _qualified(node, alias) in qualified
+        if taken_by(node, alias) in qualified
     }
     return bool(names) and _any_names(tree.body, names)
 
@@ -46,8 +46,3 @@ def _names_one(node: ast.AST, names: set[str]) -> bool:
 
 def _ends(arm: list[ast.stmt]) -> bool:
     return bool(arm) and isinstance(arm[-1], ast.Raise)
-
-
-def _qualified(node: ast.ImportFrom, alias: ast.alias) -> str:
-    module = "." * node.level + (node.module or "")
-    return f"{module}{'' if module.endswith('.') else '.'}{alias.name}"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
 
@@ -103,36 +104,36 @@ def _registrations(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             name = _text(node.value.args[0]) if node.value.args else ""
-            if _last(node.value.func) == "Library" and name:
-                libraries.update({_last(target): name for target in node.targets})
+            if last_name(node.value.func) == "Library" and name:
+                libraries.update({last_name(target) or "": name for target in node.targets})
     operators = {
         item.name: name
         for item in ast.walk(tree)
         if isinstance(item, FUNCTIONS)
         for decorator in item.decorator_list
-        if isinstance(decorator, ast.Call) and _last(decorator.func) in _MAKING
+        if isinstance(decorator, ast.Call) and last_name(decorator.func) in _MAKING
         if (name := _text(decorator.args[0]) if decorator.args else "")
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _last(node.func) in (*_DEVICE_OF, *_DECLARE):
+        if isinstance(node, ast.Call) and last_name(node.func) in (*_DEVICE_OF, *_DECLARE):
             yield from _registration(node, libraries, operators)
 
 
 def _registration(
     node: ast.Call, libraries: dict[str, str], operators: dict[str, str]
 ) -> Iterator[tuple[str, set[str]]]:
-    kind, given = _last(node.func), list(node.args)
+    kind, given = last_name(node.func) or "", list(node.args)
     if kind in _DECLARE:
         return
-    owner = _last(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    owner = (last_name(node.func.value) or "") if isinstance(node.func, ast.Attribute) else ""
     library = libraries.get(owner)
     by_method = library is not None
     if kind == "register_kernel" and owner in operators:
         # `@nms.register_kernel("cpu")` of what `custom_op` has made
         yield operators[owner], set(_devices(given[0] if given else None))
         return
-    if not by_method and given and _last(given[0]) in libraries:
-        library = libraries[_last(given[0])]  # `@torch.library.impl(lib, "name", "CUDA")`
+    if not by_method and given and last_name(given[0]) in libraries:
+        library = libraries[last_name(given[0]) or ""]  # `@torch.library.impl(lib, "name", "CUDA")`
         del given[0]
     if not given:
         return
@@ -168,7 +169,3 @@ def _devices(node: ast.expr | None) -> Iterator[str]:
 
 def _text(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -13,6 +13,14 @@ def last_name(node: ast.AST) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
+def taken_by(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    """What an import takes, by its whole name, as the file tells it: `..ops.fused`."""
+    if isinstance(node, ast.Import):
+        return alias.name
+    module = "." * node.level + (node.module or "")
+    return f"{module}{'' if module.endswith('.') else '.'}{alias.name}"
+
+
 def keyword(node: ast.Call, name: str) -> ast.expr | None:
     return next((k.value for k in node.keywords if k.arg == name), None)
 

@@ -14,6 +14,7 @@ from operator import or_
 
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.value_syntax import taken_by
 from mpslint.semantics.worlds.collected import Collected
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.handed import (
@@ -173,15 +174,9 @@ class Interpreter(Collected, Rebinding, Methods):
         if self.project is None:
             return
         for node in self.tree.body:
-            if isinstance(node, ast.ImportFrom):
-                module = "." * node.level + (node.module or "")
-                dot = "" if module.endswith(".") else "."
+            if isinstance(node, ast.Import | ast.ImportFrom):
                 for alias in node.names:
-                    if self.project.may_end(f"{module}{dot}{alias.name}"):
-                        yield alias.asname or alias.name
-            elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    if self.project.may_end(alias.name):
+                    if self.project.may_end(taken_by(node, alias)):
                         yield alias.asname or alias.name
 
     # the file

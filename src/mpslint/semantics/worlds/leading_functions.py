@@ -7,6 +7,7 @@ import ast
 from collections.abc import Callable
 
 from mpslint.semantics.index import FUNCTIONS, walk
+from mpslint.semantics.value_syntax import taken_by
 from mpslint.semantics.worlds.ranked_tests import STARTS, starts_group
 
 _CALLS = 3
@@ -44,7 +45,7 @@ def _names_taken(tree: ast.Module, needs_operators: Callable[[str], bool]) -> se
         for item in tree.body
         if isinstance(item, ast.Import | ast.ImportFrom)
         for alias in item.names
-        if needs_operators(_qualified(item, alias))
+        if needs_operators(taken_by(item, alias))
     }
 
 
@@ -53,7 +54,7 @@ def _calls_kernels(function: ast.AST, needs_operators: Callable[[str], bool]) ->
         if isinstance(item, ast.Attribute) and _is_library(item):
             return True
         if isinstance(item, ast.Import | ast.ImportFrom):
-            if any(needs_operators(_qualified(item, alias)) for alias in item.names):
+            if any(needs_operators(taken_by(item, alias)) for alias in item.names):
                 return True
     return False
 
@@ -61,13 +62,6 @@ def _calls_kernels(function: ast.AST, needs_operators: Callable[[str], bool]) ->
 def _is_library(node: ast.Attribute) -> bool:
     """Whether this is `torch.ops`."""
     return node.attr == "ops" and isinstance(node.value, ast.Name) and node.value.id == "torch"
-
-
-def _qualified(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
-    if isinstance(node, ast.Import):
-        return alias.name
-    module = "." * node.level + (node.module or "")
-    return f"{module}{'' if module.endswith('.') else '.'}{alias.name}"
 
 
 def _names_one(function: ast.AST, known: set[str]) -> bool:

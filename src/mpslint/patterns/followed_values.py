@@ -119,8 +119,8 @@ def _of_method(context: Context, method: ast.Attribute) -> list[ast.expr] | None
 
 
 def _of_items(context: Context, items: ast.Call) -> list[ast.expr] | None:
-    """Where the values are read in `for k, v in checkpoint.items()`, also of a list of these, and in
-    a comprehension."""
+    """Where the values are read in `for k, v in checkpoint.items()`, also of a list of these, and
+    in a comprehension."""
     pairs, around = items, context.index.parents[items]
     while (
         isinstance(around, ast.Call)

@@ -20,6 +20,7 @@ from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
 from mpslint.file_sets import FileSets
 from mpslint.files import BUILT, VERSIONED, read_regular
+from mpslint.kept_contexts import KeptContexts
 from mpslint.looks import is_marked, modules_in
 from mpslint.reading import ABSENT, sign_of
 from mpslint.screening import holds_one, imported_words, names_in
@@ -46,8 +47,6 @@ _Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
 _Found = dict[str, tuple[str | None, tuple[str, ...]]]
 """By the dotted name of a module: its file, and all files that were looked for."""
-_KEPT = 8
-"""So many parsed modules are kept at a time."""
 _TEXTS = 640
 """So many texts of modules that were searched for a word."""
 _FOREIGN = sys.stdlib_module_names | {
@@ -91,8 +90,7 @@ class Modules:
         self.marks: dict[str, bool] = {}
         """Whether these are there, of which nobody asks more."""
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
-        self._contexts: dict[tuple[str, type], Context | None] = {}
-        """By path, and by who tells the context of other files."""
+        self._contexts = KeptContexts()
         self._texts: dict[str, bytes | None] = {}
         self._kernels: dict[str, bool] = {}
         self._beside: dict[str, list[str]] = {}
@@ -393,10 +391,10 @@ class Modules:
         """The meaning of the module at `path`; None where it cannot be read."""
         key = (path, type(elsewhere))
         if key in self._contexts:
-            context = self._contexts[key] = self._contexts.pop(key)  # used last, dropped last
-            return context
-        _keep(self._contexts, key, self._parsed(path, elsewhere), _KEPT)
-        return self._contexts[key]
+            return self._contexts.take(key)
+        context = self._parsed(path, elsewhere)
+        self._contexts.put(key, context)
+        return context
 
     def read_anew(self, path: str, elsewhere: Elsewhere) -> Context | None:
         """The meaning of the module at `path`, for one who keeps nothing of it."""

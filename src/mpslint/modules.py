@@ -27,6 +27,7 @@ from mpslint.screening import holds_one, imported_words, names_in
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.relevance import OWN_MOVE
 from mpslint.trees import Trees
+from mpslint.word_holders import WordHolders
 
 if TYPE_CHECKING:
     import ast
@@ -71,9 +72,10 @@ _TO_HEAD = 8
 """So many folders up the head of a project is looked for."""
 
 
-class Modules:
+class Modules(WordHolders):
     def __init__(self, settings: Settings, virtual: dict[str, bytes] | None = None) -> None:
         """`virtual`: contents of files that do not exist yet, by absolute path."""
+        super().__init__()
         self._settings = settings
         self._virtual = virtual or {}
         self._found: dict[tuple[object, ...], _Found] = {}  # by what matters of the file that asks

@@ -143,6 +143,7 @@ class Index:
     """Parents of all nodes and buckets of those that matter, in source order."""
 
     __slots__ = (
+        "_endings",
         "_first_rows",
         "_places",
         "_spelled",
@@ -176,6 +177,7 @@ class Index:
         self.strings: list[ast.Constant] = []
         """String constants, without docstrings and other bare strings."""
         self._spelled: dict[str, list[ast.Constant]] | None = None
+        self._endings: dict[str, list[ast.Constant]] | None = None
         self._places: dict[ast.AST, tuple[list[ast.stmt], int]] = {}
         self._first_rows: dict[ast.AST, list[int]] = {}
         if known is None:
@@ -316,6 +318,18 @@ class Index:
             for constant in self.strings:
                 self._spelled.setdefault(str(constant.value), []).append(constant)
         return self._spelled.get(text, [])
+
+    def ending(self, name: str) -> list[ast.Constant]:
+        """The strings that are a name, or may end in one behind a dot or a colon."""
+        if "." in name or ":" in name:
+            return self.strings
+        if self._endings is None:
+            self._endings = {}
+            for constant in self.strings:
+                text = str(constant.value)
+                last = text[max(text.rfind("."), text.rfind(":")) + 1 :]
+                self._endings.setdefault(last, []).append(constant)
+        return self._endings.get(name, [])
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that `statement` stands in."""

@@ -1,0 +1,20 @@
+"""Strings of a file by how they end."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.semantics.index import Index
+
+
+def _ending(text: str, name: str) -> list[object]:
+    return [item.value for item in Index(ast.parse(text)).ending(name)]
+
+
+def test_strings_that_end_in_a_name_are_found_in_their_order() -> None:
+    text = "f('a:Net', 'pkg.Net', 'Net', 'SubNet', 'Net.x', 'pkg/Net')"
+    assert _ending(text, "Net") == ["a:Net", "pkg.Net", "Net"]
+
+
+def test_of_a_name_with_a_dot_all_strings_may_be_meant() -> None:
+    assert _ending("f('pkg.a.Net', 'b')", "a.Net") == ["pkg.a.Net", "b"]

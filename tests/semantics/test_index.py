@@ -1,10 +1,22 @@
-"""Strings of a file by how they end."""
+"""One index for all who have a tree, and strings by how they end."""
 
 from __future__ import annotations
 
 import ast
+import weakref
 
-from mpslint.semantics.index import Index
+from mpslint.semantics.index import Index, index_of
+
+
+def test_all_who_have_a_tree_have_one_index_of_it() -> None:
+    tree = ast.parse("a = 1")
+    held = index_of(tree)
+    assert index_of(tree) is held
+
+
+def test_an_index_that_nobody_has_is_not_kept() -> None:
+    gone = weakref.ref(index_of(ast.parse("a = 1")))
+    assert gone() is None
 
 
 def _ending(text: str, name: str) -> list[object]:

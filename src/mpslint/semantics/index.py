@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Container, Iterator
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 _children: dict[type, tuple[str, ...]] = {}
 _in_order: dict[type, tuple[str, ...]] = {}
@@ -143,6 +144,7 @@ class Index:
     """Parents of all nodes and buckets of those that matter, in source order."""
 
     __slots__ = (
+        "__weakref__",
         "_endings",
         "_first_rows",
         "_places",
@@ -370,3 +372,15 @@ class Index:
 
 Known = dict[ast.stmt, Index]
 """Statements of a module, each with the index of it alone."""
+
+_kept: WeakValueDictionary[int, Index] = WeakValueDictionary()
+"""By the identity of its tree, which an index keeps."""
+
+
+def index_of(tree: ast.Module) -> Index:
+    """The index of a tree, the same for all who have the tree at one time: a file that is checked,
+    and one that others ask about it meanwhile."""
+    known = _kept.get(id(tree))
+    if known is None:
+        known = _kept[id(tree)] = Index(tree)
+    return known

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 _MOST_AROUND = 2
 """Of so many settings what is around their files is kept: a folder and one that lies within it."""
-_POOL_FILES, _POOL_BYTES = 64, 5_000_000
-"""Below this much work, starting processes costs more than they bring."""
+_POOL_FILES = 64
+"""Of fewer files one or two are most of the work."""
+_BYTES_EACH = 500_000
+"""So much of text is worth a process of its own: it takes half a second to start, and some to find
+out again what the others know of the project."""
 
 
 _SELECTORS = (
@@ -213,7 +216,8 @@ def _run(pending: Sequence[_Pending], plan: Plan, cache: bool) -> Iterator[Done]
 
         return check_on_cluster(work, plan.executor, with_fixes=plan.with_fixes)
     size = sum(entry.status.st_size for entry in pending)
-    workers = plan.jobs or (_cores() if len(work) >= _POOL_FILES and size >= _POOL_BYTES else 1)
+    few = len(work) < _POOL_FILES
+    workers = plan.jobs or (1 if few else min(_cores(), size // _BYTES_EACH))
     if min(workers, len(work)) > 1:
         from mpslint.pool import Processes, check_elsewhere
 

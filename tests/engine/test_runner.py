@@ -13,7 +13,9 @@ import pytest
 from conftest import CUDA_ONLY, Cli
 
 from mpslint.discovery import Target
-from mpslint.runner import check_all
+from mpslint.pool import Processes
+from mpslint.results import FileResult
+from mpslint.runner import Done, Job, check_all
 from mpslint.settings import Settings
 
 
@@ -32,6 +34,39 @@ def shown(results: list[object]) -> list[tuple[object, ...]]:
         (r.path, r.error, [(f.row, f.code, f.applicability, f.fix) for f in r.findings])  # type: ignore[attr-defined]
         for r in results
     ]
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "cores", "processes"),
+    [
+        (64, 20_000, 8, 2),  # 1.3 MB
+        (64, 20_000, 1, 1),
+        (64, 10_000, 8, 1),
+        (63, 20_000, 8, 1),
+        (100, 20_000, 3, 3),  # 2 MB
+    ],
+)
+def test_as_many_processes_work_as_the_texts_are_worth(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    count: int,
+    size: int,
+    cores: int,
+    processes: int,
+) -> None:
+    started = [1]
+
+    def check_elsewhere(jobs: list[Job], workers: Processes, **_: bool) -> list[Done]:
+        started.append(workers.count)
+        return [Done("", FileResult(job.target.path)) for job in jobs]
+
+    monkeypatch.setattr("mpslint.pool.check_elsewhere", check_elsewhere)
+    monkeypatch.setattr("mpslint.runner._cores", lambda: cores)
+    targets = make(tmp_path, count)
+    for target in targets:
+        Path(target.path).write_text("#" * size)
+    check_all(targets, cache=False, with_fixes=False)
+    assert started[-1] == processes
 
 
 def test_processes_give_the_same_results_in_the_same_order(tmp_path: Path) -> None:

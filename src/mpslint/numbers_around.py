@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere
-    from mpslint.whole import Projects
+    from mpslint.whole import Projects, Whole
 
 _MOST_PARSED = 24
 """A name that more modules set is a common word, and one of them will mean another thing."""
@@ -32,6 +32,7 @@ class NumbersAround:
         self._modules = modules
         self._mentions = mentions
         self._elsewhere = elsewhere
+        self._setting: dict[tuple[_Files, str], tuple[list[str] | None, _Files]] = {}
 
     def are(self, path: str, asked: str | Given) -> tuple[bool, _Files]:
         """Whether all that the project of the file at the absolute `path` puts under an attribute
@@ -50,6 +51,18 @@ class NumbersAround:
         whole = self._projects.of(path)
         if whole is None:
             return None, ()
+        key = whole.modules, name
+        if key not in self._setting:  # Each question that leads here asks for the same few names.
+            self._setting[key] = self._users(whole, name)
+        users, files = self._setting[key]
+        if users is None:
+            return None, files
+        contexts = [self._modules.context(one, self._elsewhere) for one in users]
+        read = [one for one in contexts if one is not None]
+        return (read if len(read) == len(contexts) else None), files
+
+    def _users(self, whole: Whole, name: str) -> tuple[list[str] | None, _Files]:
+        """The same by their paths, as far as texts show it."""
         spelled, holding = name.encode("utf-8", "replace"), self._modules.holding
         word = re.escape(spelled)
         setting = re.compile(rb"(?<![\w-])%s[\"']?[ \t]*[:=](?!=)(?!%s)" % (word, _NUMBERS), re.M)
@@ -65,11 +78,7 @@ class NumbersAround:
             for one in holding(whole.modules, part)
             if given.search(self._modules.text(one) or b"")
         ]
-        if len(users) > _MOST_PARSED:
-            return None, whole.files
-        contexts = [self._modules.context(one, self._elsewhere) for one in users]
-        read = [one for one in contexts if one is not None]
-        return (read if len(read) == len(contexts) else None), whole.files
+        return (users if len(users) <= _MOST_PARSED else None), whole.files
 
 
 class _Asking:

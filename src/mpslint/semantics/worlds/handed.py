@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import statements, walk
+from mpslint.semantics.node_kinds import of_kinds
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.machines import CUDA, PORTED
 from mpslint.semantics.worlds.relevance import matters
@@ -132,7 +133,7 @@ def deciding(function: Function, lines: list[int]) -> Deciding | None:
     kept = kept_parameters(function) if function.cls is not None else dict[str, str]()
     read = {
         name
-        for item in walk(scope)
+        for item in of_kinds(scope, (ast.If, ast.IfExp))
         if isinstance(item, ast.If | ast.IfExp) and matters(item, lines)
         for name in _read(item.test, parameters, kept)
         if _names_cuda(item)

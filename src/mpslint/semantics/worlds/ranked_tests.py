@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.semantics.index import walk
+from mpslint.semantics.node_kinds import of_kinds
 from mpslint.semantics.worlds.values import UNKNOWN, Atom, Symbol
 
 STARTS = "init_process_group"
@@ -19,7 +19,7 @@ def starts_group(body: list[ast.stmt]) -> bool:
         (isinstance(item, ast.Attribute) and item.attr == STARTS)
         or (isinstance(item, ast.Name) and item.id == STARTS)
         for statement in body
-        for item in walk(statement)
+        for item in of_kinds(statement, (ast.Attribute, ast.Name))
     )
 
 
@@ -27,7 +27,7 @@ def starts_by_rank(tree: ast.Module) -> bool:
     """Whether a file starts a process group under the test of a number."""
     return any(
         isinstance(item, ast.If) and isinstance(item.test, ast.Compare) and starts_group(item.body)
-        for item in walk(tree)
+        for item in of_kinds(tree, (ast.If,))
     )
 
 

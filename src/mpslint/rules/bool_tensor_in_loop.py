@@ -45,7 +45,7 @@ from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.batch_outputs import goes_through_batches, is_evaluation
+from mpslint.semantics.batch_outputs import goes_through_batches
 from mpslint.semantics.context import Context
 from mpslint.semantics.debug_switches import is_debugging
 from mpslint.semantics.deciding_arms import decides_what_comes
@@ -161,9 +161,9 @@ def _in_evaluations(context: Context, rule: Rule) -> Iterator[Finding]:
         loop = context.loops.innermost(node)
         if loop is None or not _ends_all(node) or _in_a_test(context, node):
             continue
-        if context.loops.kind(loop) is LoopKind.TRAIN or not goes_through_batches(context, loop):
+        if context.loops.kind(loop) not in (LoopKind.EVAL, LoopKind.DEVICE):
             continue
-        if not context.loops.every_step(test, loop) or not is_evaluation(context, loop):
+        if not goes_through_batches(context, loop) or not context.loops.every_step(test, loop):
             continue
         found += [
             Step(operand, operand, loop)

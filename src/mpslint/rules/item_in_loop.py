@@ -28,7 +28,9 @@ device with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself
 that it calls. Nor need a loop over the parameters of a model that reads a number of each gradient
 (`total += p.grad.norm().item() ** 2`) train anything itself: the norms can be stacked and read
 once. In every forward pass, also outside loops: numbers that a module reads of its own
-parameters and buffers (`x / self.scale.item()`). In an evaluation (without gradients, with a model
+parameters and buffers (`x / self.scale.item()`), and numbers of the host that it puts on
+the device itself only to read them back (`n = torch.as_tensor([n], device=x.device); ...; n =
+(n / processes()).item()`). In an evaluation (without gradients, with a model
 or batches of a device, or of what `.eval()` was called on before it): numbers that the loop reads
 at each turn only to add them up or to keep them (`correct += hits.sum().item()`,
 `meter.update(loss.item(), n)`, `losses.append(loss.item())`), also where each turn shows the sum in
@@ -102,6 +104,7 @@ from mpslint.semantics.gathering import gathered
 from mpslint.semantics.gradient_reads import GradientRead, gradient_reads
 from mpslint.semantics.implicit_reads import compared
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.known_numbers import numbers_read_back
 from mpslint.semantics.loops import Loop
 from mpslint.semantics.number_reads import (
     is_read,
@@ -320,6 +323,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             reads.setdefault(loop, []).append(Step(node, tensor, function))
     yield from _compared_in_forward(context, rule)
     yield from _own_in_forward(context, rule)
+    yield from _read_back(context, rule)
     for loop, steps in reads.items():
         start, end = _token(context, steps[0].node)
         yield context.finding_at(
@@ -359,6 +363,25 @@ def _own_in_forward(context: Context, rule: Rule) -> Iterator[Finding]:
                 context.label(turns, "this runs in every forward pass"),
                 *also_waiting(context, run),
             ),
+        )
+
+
+def _read_back(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Numbers that a forward pass puts on the device itself."""
+    for call, tensor, function in numbers_read_back(context):
+        if context.passes.loop(call) is not None or _is_told_at_steps(context, call, tensor):
+            continue
+        if only_tests_run(context, call):
+            continue
+        start, end = _token(context, call)
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            "waits for a number that the host had before it was copied to the device, in every"
+            " forward pass: keep it there, or leave it here where one process runs",
+            confidence=Confidence.INFERRED,
+            labels=(context.label(function, "this runs in every forward pass"),),
         )
 
 

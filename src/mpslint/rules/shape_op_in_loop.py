@@ -3,7 +3,9 @@
 ## What it does
 Flags what a mask selects only to be put under the same mask elsewhere (`x[mask] = y[mask]`,
 `x[mask] *= 0`), or to be summed up (`loss[mask].mean()`, `loss.masked_select(mask).sum()`, also by
-way of a name and of `(errors < 1).float()`), at every step of a loop that trains and in every
+way of a name and of `(errors < 1).float()`), or to be compared by a loss that makes one number of
+it (`F.mse_loss(guess[known], label[known])`, one of torch's or a function of the file that takes
+the mean of what it reckons element by element), at every step of a loop that trains and in every
 forward pass; and what a mask selects at each turn of a loop without gradients that calls a model a
 number of times, such as a sampler (`for i in range(n): part = edges[:, edges[1] == i]; x =
 self.layer(x)`).
@@ -21,11 +23,14 @@ The host must know how large the result is before it can go on, so it waits for 
 ```python
 kept = x[mask].sum()
 distance[closer] = found[closer]
+loss = F.mse_loss(guess[known], label[known])
 ```
 Use instead:
 ```python
 kept = torch.where(mask, x, 0).sum()
 distance = torch.where(closer, found, distance)
+label = torch.where(known, label, guess.detach())
+loss = F.mse_loss(guess, label, reduction="sum") / known.sum()
 ```
 
 ## What is not flagged

@@ -141,6 +141,10 @@ class Loops:
             broken = broken_arm(self._names, parent.test)
             if broken is not None and (child in body or child is parent.body) is broken:
                 return True
+            if body and isinstance(body[-1], ast.Return) and isinstance(parent, ast.If):
+                # `if kind == "mse": return ...`, and an error behind all such: one is taken.
+                if isinstance(loop, FUNCTIONS) and self._ends_in_error(parent):
+                    return False
             return any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body)
         if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
             # `step % 100 == 0 and torch.isnan(loss)` comes to its second part rarely.
@@ -149,6 +153,9 @@ class Loops:
                 return True
             return not self._is_of_parts(loop) and any(map(self._rare.few_turns_pass, before))
         return isinstance(parent, ast.ExceptHandler)
+
+    def _ends_in_error(self, branch: ast.If) -> bool:
+        return isinstance(self._index.block(branch)[-1], ast.Raise)
 
     def _is_of_parts(self, loop: Loop | FunctionNode) -> bool:
         """Whether the turns of a loop may be parts of one step, the layers of a module: what a few

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.consumers import reads_of
+from mpslint.semantics.masked_losses import goes_into_loss
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword, last_name
 
@@ -30,9 +31,11 @@ _SHAPED = frozenset(
 )
 """Methods that make a mask of a mask."""
 _COMPARING = frozenset({"eq", "ne", "gt", "lt", "ge", "le"})
+_FINITE = frozenset({"isnan", "isinf", "isfinite"})
 _JOINED = ast.BitAnd | ast.BitOr | ast.BitXor
 _CHOSEN = "`torch.where` selects without a size"
 _WEIGHED = "a sum over all that the mask weighs needs no size"
+_BY_LOSS = "`torch.where` can put there what adds nothing to the loss"
 _NAMES_FOLLOWED = 2
 """`valid = target > 0`, `valid = valid & (target < top)`, and the index: more is rare."""
 
@@ -80,7 +83,9 @@ def _instead(context: Context, item: ast.Subscript) -> str:
             if _is_selected(context, statement.value, item.slice) is not False:
                 return _CHOSEN
         return ""
-    return _WEIGHED if _is_reduced(context, item) else ""
+    if _is_reduced(context, item):
+        return _WEIGHED
+    return _BY_LOSS if goes_into_loss(context, item) else ""
 
 
 def _is_selected(context: Context, given: ast.expr, mask: ast.expr) -> bool | None:
@@ -157,6 +162,9 @@ def is_mask(context: Context, node: ast.expr, names: int = 0) -> bool:
             return not context.values.of(node).on_cpu  # Nothing but a tensor has this method.
         if node.func.attr in _COMPARING and (node.args or node.keywords):
             return not context.values.of(node).on_cpu  # `target.gt(0)`, `torch.eq(a, b)`
+        if node.func.attr in _FINITE:
+            value = context.values.of(node)  # `torch.isnan(x)`, and not NumPy's
+            return value.kind is Kind.TENSOR and not value.on_cpu
         return node.func.attr in _SHAPED and is_mask(context, node.func.value, names)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.index import FunctionNode
 from mpslint.semantics.value_tables import FACTORIES
 
 if TYPE_CHECKING:
@@ -40,6 +41,31 @@ def used_as_tensor(context: Context, place: ast.expr) -> bool:
             if not any(isinstance(side, ast.Constant | ast.JoinedStr) for side in sides):
                 return True
     return False
+
+
+def is_of_tensors(context: Context, node: ast.expr, function: FunctionNode) -> bool:
+    """Whether `node` is reckoned from parameters of `function` alone that torch's functions take
+    there as tensors: `(a[:, 2:] >= a[:, :2]).all()` beside `torch.max(a[:, :2], b[:, :2])`."""
+    index = context.index
+    names = [item for item in ast.walk(node) if isinstance(item, ast.Name)]
+    parameters = [name for name in names if context.resolve(name) is None]
+    return bool(parameters) and all(
+        [item.kind for item in context.flow.reaching(name)] == ["parameter"]
+        and any(
+            index.function(use) is function and _is_taken(context, use)
+            for use in index.names.get(name.id, ())
+        )
+        for name in parameters
+    )
+
+
+def _is_taken(context: Context, use: ast.Name) -> bool:
+    """Whether a function of torch's takes it or a part of it, to compute: `torch.max(a[:, 2:])`"""
+    node: ast.expr = use
+    parent = context.index.parents[node]
+    while isinstance(parent, ast.Subscript) and parent.value is node:
+        node, parent = parent, context.index.parents[parent]
+    return isinstance(parent, ast.Call) and node in parent.args and _computes(context, parent)
 
 
 def _computes(context: Context, call: ast.Call) -> bool:

@@ -25,6 +25,8 @@ def builtin_call(values: Values, node: ast.Call) -> Value:
             inner = values.of(given)
             if inner.kind is Kind.TENSOR:
                 return inner
+            if name == "sum" and given is not node.args[0] and inner.kind is Kind.NUMBER:
+                return NUMBER  # `sum(len(x) for x in batch)`
             return UNKNOWN
         return NUMBER
     if name in ("str", "repr", "format"):

@@ -58,7 +58,7 @@ TENSOR_METHODS = _words(
 TENSOR_ONLY = _words(
     """
     backward detach requires_grad_ unsqueeze view_as expand_as masked_fill masked_fill_ scatter_
-    log_softmax new_zeros new_ones type_as index_select masked_select
+    log_softmax new_zeros new_ones type_as index_select masked_select isnan isinf isfinite
     """
 )
 REDUCTIONS = _words(

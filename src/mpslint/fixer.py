@@ -116,6 +116,7 @@ class Fixing:
         self.barred: Barred = {}
         self._before: Before | None = None
         self._found: Counter[Place] | None = None
+        self._last: tuple[Barred, Elsewhere | None, Made] | None = None
 
     def under(self, settings: Settings, elsewhere: Elsewhere) -> Fixing:
         """The same file with what is known of its fixes, under settings that write them in another
@@ -217,6 +218,15 @@ class Fixing:
             seen.add(current.text)
         return self._refused(MAX_PASSES, f"no fixed point after {MAX_PASSES} passes")
 
+    def to_last_point(self) -> Made:
+        """All fixes, safe or not; made again only where another is barred, or the files around are
+        others, since it was asked last."""
+        known = self._last
+        if known is None or known[0] != self.barred or known[1] is not self.elsewhere:
+            made = self.to_fixed_point(Applicability.UNSAFE)
+            known = self._last = dict(self.barred), self.elsewhere, made
+        return known[2]
+
     def judged(
         self, made: Made, around: Elsewhere | None, *, touched: bool = False
     ) -> list[Objection]:
@@ -276,7 +286,7 @@ class Fixing:
     def result(self, made: Made, around: Elsewhere | None, *, unsafe: bool) -> FixResult:
         """What is left in the end; with `unsafe` also the fixes that something speaks against."""
         if unsafe:
-            made = self.to_fixed_point(Applicability.UNSAFE)
+            made = self.to_last_point()
             doubts = blamed(made.applied, self.judged(made, around), self.barred)
             made = made._replace(applied=tuple(doubted(one, doubts) for one in made.applied))
         return FixResult(

@@ -32,6 +32,14 @@ _HANDLES = frozenset(
     {"squeeze", "transpose", "reshape", "shape", "ndim", "size", "issubdtype", "asarray_chkfinite"}
 )
 """NumPy's functions that ask the method of the same name first."""
+_COUNTS: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("ones", "zeros", "empty", "full", "identity"), (0,)),
+    **dict.fromkeys(("standard_normal", "random_sample", "seed"), (0,)),
+    **dict.fromkeys(("normal", "uniform"), (2,)),
+    **dict.fromkeys(("eye", "rand", "randn"), tuple(range(8))),
+}
+"""By functions of NumPy: which of their arguments are numbers of elements, or several. Each is
+asked for an integer (`__index__`), which a tensor gives wherever it lies, never for an array."""
 _SEES = 60
 
 
@@ -170,7 +178,12 @@ class _Scope:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if name in _HANDLES:
             return False
-        return any(map(self._is_moved, call.args))
+        counts = _COUNTS.get(name, ())
+        return any(
+            self._is_moved(argument)
+            for at, argument in enumerate(call.args)
+            if at not in counts or isinstance(argument, ast.Starred)
+        )
 
     @staticmethod
     def _root(node: ast.expr) -> str:

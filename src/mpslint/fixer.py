@@ -27,7 +27,7 @@ from mpslint.tally import Place, Tally, tally
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
@@ -116,6 +116,7 @@ class Fixing:
         self.barred: Barred = {}
         self._before: Before | None = None
         self._found: Counter[Place] | None = None
+        self._last: tuple[Barred, Elsewhere | None, Made] | None = None
 
     def under(self, settings: Settings, elsewhere: Elsewhere) -> Fixing:
         """The same file with what is known of its fixes, under settings that write them in another
@@ -181,16 +182,20 @@ class Fixing:
         applied: list[Applied] = []
         passes: list[tuple[Edit, ...]] = []
         seen = {current.text}
-        (findings, untold), beside = self._linted(current, passes).both, False
+        known, beside, along = self._linted(current, passes), False, _Along()
+        findings, untold = known.both
         if self._found is None:
             self._found = Counter(self._places(findings, current, passes))
         for number in range(1, MAX_PASSES + 1):
             offered = Offered(current, passes, self.barred)
-            edits, landed, misfits = _one_pass(offered, findings, level, self._settings)
+            also = along.of(known, current)
+            edits, landed, misfits = _one_pass(offered, [*findings, *also], level, self._settings)
             if not edits or spliced(current.text, edits) == current.text:
                 if not beside and any(map(is_opening, applied)):
-                    findings, untold = self._linted(current, passes, beside=True).both
-                    beside = True
+                    known, beside = self._linted(current, passes, beside=True), True
+                    findings, untold = known.both
+                    continue
+                if not self._hidden and along.begins(known, current):
                     continue
                 left = [one for one in findings if counts(one, self._settings)]
                 return Made(
@@ -203,19 +208,28 @@ class Fixing:
                 _applied(self.source, offered, found, fix, offered.key(found)[1])
                 for found, fix in landed
             ]
+            along.saw(landed, current)
             try:
                 current = current.with_edits(edits)
                 passes.append(edits)
                 # In no variable: one tree at a time is enough of a large file.
-                findings, untold = self._linted(
-                    current, passes, self._tree(current), beside=beside
-                ).both
+                known = self._linted(current, passes, self._tree(current), beside=beside)
+                findings, untold = known.both
             except BadSource as error:
                 return self._refused(number, f"a fix would break the file ({error})")
             if current.text in seen:
                 return self._refused(number, "the fixes undo each other")
             seen.add(current.text)
         return self._refused(MAX_PASSES, f"no fixed point after {MAX_PASSES} passes")
+
+    def to_last_point(self) -> Made:
+        """All fixes, safe or not; made again only where another is barred, or the files around are
+        others, since it was asked last."""
+        known = self._last
+        if known is None or known[0] != self.barred or known[1] is not self.elsewhere:
+            made = self.to_fixed_point(Applicability.UNSAFE)
+            known = self._last = dict(self.barred), self.elsewhere, made
+        return known[2]
 
     def judged(
         self, made: Made, around: Elsewhere | None, *, touched: bool = False
@@ -276,7 +290,7 @@ class Fixing:
     def result(self, made: Made, around: Elsewhere | None, *, unsafe: bool) -> FixResult:
         """What is left in the end; with `unsafe` also the fixes that something speaks against."""
         if unsafe:
-            made = self.to_fixed_point(Applicability.UNSAFE)
+            made = self.to_last_point()
             doubts = blamed(made.applied, self.judged(made, around), self.barred)
             made = made._replace(applied=tuple(doubted(one, doubts) for one in made.applied))
         return FixResult(
@@ -310,6 +324,34 @@ class Fixing:
     def _refused(self, number: int, why: str) -> Made:
         told, untold = linted(self.source, self._settings).both
         return Made(self.source, (), told, (), number, why, untold=untold)
+
+
+class _Along:
+    """What goes along with fixes: findings that nobody is told of, where what reads the same has
+    been changed. Of equal lines one that stays looks forgotten."""
+
+    def __init__(self) -> None:
+        self._changed: set[tuple[str, str]] = set()
+        self._begun = False
+
+    def saw(self, landed: Iterable[tuple[Finding, Fix]], source: SourceFile) -> None:
+        self._changed.update((one.code, _token(one, source)) for one, _ in landed)
+
+    def begins(self, known: Linted, source: SourceFile) -> bool:
+        """Whether there is something, once all else is done; asked once."""
+        first, self._begun = not self._begun, True
+        return first and bool(self.of(known, source))
+
+    def of(self, known: Linted, source: SourceFile) -> list[Finding]:
+        if not self._begun:
+            return []
+        return [one for one in known.alike if (one.code, _token(one, source)) in self._changed]
+
+
+def _token(finding: Finding, source: SourceFile) -> str:
+    start = source.starts[finding.row - 1] + finding.column - 1
+    end = source.starts[finding.end_row - 1] + finding.end_column - 1
+    return source.text[start:end]
 
 
 class Offered(NamedTuple):

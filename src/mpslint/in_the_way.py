@@ -57,7 +57,7 @@ def weighs(finding: Finding) -> bool:
     """Whether a finding decides on fixes: it would be told without being asked for, or is of a kind
     that is told by request alone."""
     rule = by_code(finding.code)
-    return rule.default and finding.confidence >= rule.least
+    return rule.default and not finding.quiet and finding.confidence >= rule.least
 
 
 def raises_there_alone(finding: Finding) -> bool:

@@ -20,7 +20,7 @@ from mpslint.suppress import Suppressions, may_be_unused, may_silence
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mpslint.model import Finding
     from mpslint.semantics.context import Context
@@ -130,6 +130,9 @@ class Linted(NamedTuple):
     """Those that are told to nobody, and decide on fixes all the same."""
     is_whole: bool = True
     """Nobody need look for more of these."""
+    alike: Sequence[Finding] = ()
+    """What rules that are on say of code that runs for nobody, or are not sure of: where
+    a fix changes what reads the same, it goes along."""
 
     @property
     def both(self) -> Found:
@@ -244,15 +247,19 @@ def _linted(
     findings = [
         one
         for one in findings
-        if not is_leftover(context, one.row)
-        and not is_idle_device(context, one.row)
-        and not is_moot(context, one)
+        if not is_moot(context, one)
         and not is_never_chosen(context, one.row)
         and not is_overridden(context, one.row)
         and not is_unread_key(context, one)
-        and not is_smoke_test(context, one.row)
     ]
-    if not findings and judge is None:
+    idle = {
+        id(one)
+        for one in findings
+        if is_leftover(context, one.row)
+        or is_idle_device(context, one.row)
+        or is_smoke_test(context, one.row)
+    }
+    if len(findings) == (0 if untold else len(idle)) and judge is None:
         return Linted([], [], is_whole)
     # Reading comments needs the tokenizer, which costs more than all rules together.
     # Rows of a notebook's tree are not those of its text.
@@ -261,6 +268,8 @@ def _linted(
     if suppressions.whole_file:
         return Linted([], [])
     kept = [finding for finding in findings if not suppressions.covers(finding)]
+    alike = [one for one in kept if id(one) in idle and id(one) in told_of]
+    kept = [one for one in kept if id(one) not in idle]
     if judge is not None:
         from mpslint.unused import unused
 
@@ -273,11 +282,12 @@ def _linted(
         told_of |= {id(finding) for finding in kept if finding.code == UNUSED}
     kept.sort(key=lambda finding: finding.sort_key)
     counting = [one for one in kept if id(one) in told_of and counts(one, settings)]
-    if not untold or len(counting) == len(kept):
+    if not untold:
         return Linted(counting, [], is_whole)
+    alike += [one for one in kept if id(one) in told_of and not counts(one, settings)]
     told_of = {id(finding) for finding in counting}
     beside = [one for one in kept if id(one) not in told_of and one.severity > Severity.SLOW]
-    return Linted(counting, [one for one in beside if weighs(one)], is_whole)
+    return Linted(counting, [one for one in beside if weighs(one)], is_whole, alike)
 
 
 def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:
@@ -326,7 +336,7 @@ def counts(finding: Finding, settings: Settings) -> bool:
     """Whether a finding is at least as bad and as sure as the settings ask for, and of a kind that
     is told."""
     rule = by_code(finding.code)
-    if finding.by_request and not settings.asks_for(rule):
+    if finding.quiet or (finding.by_request and not settings.asks_for(rule)):
         return False
     least = settings.least_confidence(rule)
     return finding.severity >= settings.severity and finding.confidence >= least

@@ -135,7 +135,7 @@ class Together:
         of those into which a selection was written the settings under which they share one."""
         self.settle()
         if sharing is not None:
-            self._share(sharing(self._selecting()))
+            self._share(sharing(self._selecting(unsafe=unsafe)))
         found: dict[str, Planned | str] = dict(self._failed)
         around = self._around()
         for path, job in self._jobs.items():
@@ -159,13 +159,20 @@ class Together:
             self._settle()
         return {path: fixing.barred for path, fixing in self._fixing.items()}
 
-    def _selecting(self) -> dict[str, Selecting]:
-        """The files into which a selection of the device was written, as they were."""
-        found = {
-            path: selecting(self._made[path], self._sources[path], job.settings)
-            for path, job in self._jobs.items()
-        }
-        return {path: one for path, one in found.items() if one is not None}
+    def _selecting(self, *, unsafe: bool) -> dict[str, Selecting]:
+        """The files into which a selection of the device was written, or will be, as they were."""
+        found: dict[str, Selecting] = {}
+        for path, job in self._jobs.items():
+
+            def look(path: str = path, job: Job = job) -> None:
+                lasts = unsafe and path not in self._watched
+                made = self._fixing[path].to_last_point() if lasts else self._made[path]
+                one = selecting(made, self._sources[path], job.settings)
+                if one is not None:
+                    found[path] = one
+
+            self._guarded(path, look)
+        return found
 
     def _share(self, sharing: Mapping[str, Settings]) -> None:
         """Makes files again that are settled, under settings by which they share a helper. What

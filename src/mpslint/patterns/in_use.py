@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability
 from mpslint.semantics.devices_in_use import device_in_use, is_cuda_with_cuda, name_in_use
 from mpslint.semantics.meetings import meets_module_on
-from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
+from mpslint.semantics.selected_devices import all_bind_cuda, assigned_cuda
 from mpslint.semantics.sure_devices import may_be_text
 from mpslint.semantics.value import Kind
 
@@ -87,4 +87,4 @@ def follows_machine(context: Context, device: DeviceName) -> bool:
     """Whether a device at hand is CUDA wherever CUDA is, whoever calls and whatever is asked."""
     if device.attribute is not None:
         return assigned_cuda(context, device.attribute)
-    return bool(device.bindings) and all(binds_cuda(context, b) for b in device.bindings)
+    return all_bind_cuda(context, device.bindings)

@@ -255,7 +255,8 @@ def _deferred(
         return tried
     if any(context.index.function(item) is None for item in (node, *needing)):
         return None
-    is_module = not has_helper and does_nothing_itself(context)
+    is_default = isinstance(context.index.parents[node], ast.arguments)
+    is_module = (is_default or not has_helper) and does_nothing_itself(context)
     imported = elsewhere.is_imported(context.source.path, is_module=is_module)
     if not imported and not in_function.runs_once(context, node):
         return None

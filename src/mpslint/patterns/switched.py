@@ -14,9 +14,9 @@ from mpslint.patterns.place import comes_before, device_places
 from mpslint.patterns.text import quote
 from mpslint.records import NamedTuple
 from mpslint.semantics.cuda_machine import outcome
-from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.selected_devices import picks_cuda
+from mpslint.semantics.settled_moves import settled
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _find(context: Context) -> Switch | None:
 
 def _is_settled(context: Context, call: ast.Call) -> bool:
     """Whether something else decides about a move as well."""
-    return bool(context.guards.at(call) & CUDA_SETTLED)
+    return bool(settled(context, call))
 
 
 def _moves_tensor(context: Context, call: ast.Call) -> bool:

@@ -14,6 +14,11 @@ _COPYING = frozenset(
     f"torch.{name}" for name in (*FACTORIES, *LIKE_FACTORIES, "stack", "cat", "concat", "clone")
 )
 """Functions whose result is new memory."""
+_VIEWS = frozenset(
+    {"view", "view_as", "unsqueeze", "squeeze", "permute", "transpose", "t", "expand", "expand_as"}
+    | {"narrow", "detach", "select", "swapaxes", "movedim"}
+)
+"""Methods whose result shares its memory with what they are called on."""
 _Comprehension = ast.DictComp | ast.ListComp | ast.GeneratorExp | ast.SetComp
 
 
@@ -74,6 +79,33 @@ def _makes_each(context: Context, value: ast.expr | None) -> bool:
 def _names(target: ast.expr) -> set[str]:
     items = target.elts if isinstance(target, ast.Tuple) else [target]
     return {item.id for item in items if isinstance(item, ast.Name)}
+
+
+def may_let_go(context: Context, call: ast.Call) -> bool:
+    """The same as far as anybody sees: also with what a call has given, with an item that the copy
+    takes the place of, and with the parts of what is bound anew. To wait for such a copy costs
+    little where nobody else has its source, and nothing where somebody has."""
+    if replaces_source(context, call) or makes_source(call):
+        return True
+    assert isinstance(call.func, ast.Attribute)
+    base, parent = call.func.value, context.index.parents[call]
+    while isinstance(base, ast.Call) and getattr(base.func, "attr", "") in _VIEWS:
+        base = base.func.value  # type: ignore[attr-defined]
+    if isinstance(base, ast.Call):
+        return True
+    if isinstance(parent, ast.Assign) and isinstance(base, ast.Subscript | ast.Attribute):
+        return ast.unparse(base) in map(ast.unparse, parent.targets)
+    return isinstance(parent, _Comprehension) and _binds_anew(context, parent)
+
+
+def _binds_anew(context: Context, made: _Comprehension) -> bool:
+    """`batch = {k: v.cuda(...) for k, v in batch.items()}`"""
+    statement, source = context.index.statement(made), made.generators[0].iter
+    if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute):
+        source = source.func.value
+    return isinstance(statement, ast.Assign) and ast.unparse(source) in map(
+        ast.unparse, statement.targets
+    )
 
 
 def makes_source(call: ast.Call) -> bool:

@@ -13,6 +13,8 @@ from mpslint.semantics.cuda_machine import outcome, reached_returns, returned_wi
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
 
@@ -36,8 +38,7 @@ def picks_cuda(context: Context, node: ast.expr, depth: int = _DEPTH) -> bool:
             return bool(node.args) and picks_cuda(context, node.args[0], depth - 1)
         return _called(context, node, depth)
     if isinstance(node, ast.Name):
-        bindings = context.flow.reaching(node)
-        return bool(bindings) and all(binds_cuda(context, b, depth - 1) for b in bindings)
+        return all_bind_cuda(context, context.flow.reaching(node), depth - 1)
     if isinstance(node, ast.Attribute):
         if node.attr == "type" and isinstance(node.value, ast.Call | ast.BoolOp):
             return picks_cuda(context, node.value, depth - 1)  # `get_device().type`
@@ -63,6 +64,39 @@ def returns_cuda(context: Context, function: FunctionNode, depth: int = _DEPTH) 
     return returned is not None and all(picks_cuda(context, r, depth - 1) for r in returned)
 
 
+def all_bind_cuda(context: Context, bindings: Sequence[Binding], depth: int = _DEPTH) -> bool:
+    """Whether a name to which these may have given its value is a CUDA device where CUDA is."""
+    nodes = [binding.node for binding in bindings]
+    return bool(bindings) and all(
+        is_replaced(context, one.node, nodes) or binds_cuda(context, one, depth) for one in bindings
+    )
+
+
+def is_replaced(context: Context, node: ast.AST, others: Sequence[ast.AST]) -> bool:
+    """Whether what `node` assigns is no more once one of `others` has run, as it does where CUDA
+    is: `device = "cpu"` in front of `if torch.cuda.is_available(): device = "cuda"`."""
+    own = context.index.statement(node)
+    place = context.index.place(own)
+    if place is None:
+        return False
+    block, at = place
+    return any(_surely_runs_in(context, block[at + 1 :], other) for other in others)
+
+
+def _surely_runs_in(context: Context, block: Sequence[ast.stmt], node: ast.AST) -> bool:
+    """Whether a statement of this block holds `node`, in an arm that is taken where CUDA is."""
+    statement = context.index.statement(node)
+    while statement not in block:
+        parent = context.index.parents.get(statement)
+        if not isinstance(parent, ast.If):
+            return False
+        taken = outcome(context, parent.test)
+        if taken is None or statement not in (parent.body if taken else parent.orelse):
+            return False
+        statement = parent
+    return True
+
+
 def binds_cuda(context: Context, binding: Binding, depth: int = _DEPTH) -> bool:
     """Whether a binding, where it runs on a machine with CUDA, gives its name a CUDA device."""
     if not runs(context, binding.node):
@@ -86,7 +120,10 @@ def assigned_cuda(context: Context, node: ast.Attribute, depth: int = _DEPTH) ->
         klass = context.index.enclosing(node, ast.ClassDef)
         values = [v for v in values if context.index.enclosing(v, ast.ClassDef) is klass]
     return bool(values) and all(
-        not runs(context, value) or picks_cuda(context, value, depth) for value in values
+        not runs(context, value)
+        or is_replaced(context, value, values)
+        or picks_cuda(context, value, depth)
+        for value in values
     )
 
 

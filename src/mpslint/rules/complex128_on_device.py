@@ -20,7 +20,7 @@ x = torch.zeros(
 
 ## What is not flagged
 What goes to the CPU first, a device that is the CPU or CUDA, code behind a test of the device's
-type, files that call `gradcheck`.
+type, files that call `gradcheck`, code behind what only CUDA has (an import of its kernels).
 
 ## Fix safety
 Safe: CUDA and the CPU keep complex128. Where the device is a call that may not be made twice, the

@@ -57,6 +57,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.extension_calls import extension_calls, extension_words
 from mpslint.semantics.op_calls import falls_back, may_run_on_mps, oldest_release, op_calls
+from mpslint.semantics.paths import is_among_tests, parts
 from mpslint.semantics.single_cells import leaves_one_cell
 from mpslint.semantics.value import Kind
 
@@ -84,7 +85,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     table, oldest = support(), oldest_release(context)
     lacking = {name: since for name, since in table.native_since.items() if since > oldest}
     for call, name in op_calls(context, lacking):
-        if leaves_one_cell(context, call, name):
+        if leaves_one_cell(context, call, name) or _is_made_wide(context, call):
             continue
         yield from _report(context, rule, call, call.func, name, lacking[name])
     for method, since in table.methods_since.items():
@@ -125,10 +126,24 @@ def _report(
     )
 
 
+def _is_made_wide(context: Context, call: ast.Call) -> bool:
+    """Whether a call is given what is cast to float64 in it, which raises before it does on MPS."""
+    return any(
+        isinstance(item, ast.Call)
+        and isinstance(item.func, ast.Attribute)
+        and (item.func.attr == "double" or _is_wide(context, context.dtypes.cast_of_to(item)))
+        for given in call.args
+        for item in ast.walk(given)
+    )
+
+
+def _is_wide(context: Context, dtype: ast.expr | None) -> bool:
+    return dtype is not None and context.dtypes.torch_dtype(dtype) == "float64"
+
+
 def _is_test(context: Context) -> bool:
-    path = context.source.path.replace("\\", "/")
-    folders, _, name = path.rpartition("/")
-    return name.startswith("test_") or bool({"test", "tests"} & set(folders.split("/")[-3:]))
+    path = context.source.path
+    return parts(path)[-1].startswith("test_") or is_among_tests(path)
 
 
 def _on_cpu(context: Context, call: ast.Call, name: str) -> Fix | None:

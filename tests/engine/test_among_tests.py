@@ -45,7 +45,11 @@ def test_what_helps_tests_runs_where_they_say(cli: Cli, text: str, folder: str) 
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize(
     ("text", "code"),
-    [(_INPUTS + _MAIN.format('inputs("cuda")'), "MPS102"), (_DECODER, "MPS310")],
+    [
+        (_INPUTS + _MAIN.format('inputs("cuda")'), "MPS102"),
+        (f'{_INPUTS}\n\ninputs("cuda")\n# A program: __main__\n', "MPS102"),
+        (_DECODER, "MPS310"),
+    ],
 )
 def test_programs_and_what_lies_elsewhere_run_anywhere(cli: Cli, text: str, code: str) -> None:
     assert code in _told(cli, text, "tests" if "__main__" in text else "testing")

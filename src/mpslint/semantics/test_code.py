@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.paths import is_among_tests
-from mpslint.semantics.unused import has_main
+from mpslint.semantics.unused import is_program
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -20,7 +20,7 @@ _DEPTH = 6
 def only_tests_run(context: Context, node: ast.AST) -> bool:
     """Whether `node` stands in a test of pytest's or unittest's, or in a function or class that, as
     far as the file shows, only such tests use; or in a module that serves tests."""
-    if serves_tests(context):
+    if serves_tests(context) and context.index.enclosing(node, *FUNCTIONS, ast.ClassDef):
         return True
     if not any(context.names.imports(runner) for runner in _RUNNERS):
         return False
@@ -29,7 +29,7 @@ def only_tests_run(context: Context, node: ast.AST) -> bool:
 
 def serves_tests(context: Context) -> bool:
     """Whether a file lies among tests, and is no program that somebody starts by itself."""
-    return is_among_tests(context.source.path) and not has_main(context)
+    return is_among_tests(context.source.path) and not is_program(context)
 
 
 def _is_of_tests(context: Context, node: ast.AST, depth: int) -> bool:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
-from mpslint.semantics.paths import is_among_tests
+from mpslint.semantics.paths import is_among_tests, is_test
 from mpslint.semantics.unused import is_program
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ def only_tests_run(context: Context, node: ast.AST) -> bool:
 
 
 def serves_tests(context: Context) -> bool:
-    """Whether a file lies among tests, and is no program that somebody starts by itself."""
-    return is_among_tests(context.source.path) and not is_program(context)
+    """Whether a file lies among tests, and is neither one of them, of which each part is asked who
+    uses it, nor a program that somebody starts by itself."""
+    path = context.source.path
+    return is_among_tests(path) and not is_test(path) and not is_program(context)
 
 
 def _is_of_tests(context: Context, node: ast.AST, depth: int) -> bool:

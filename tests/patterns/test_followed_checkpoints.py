@@ -65,6 +65,9 @@ def fixed(use: str) -> str:
         'self.model.load_state_dict(state["net"])\nleast = float("inf")\nleast = state["least"]\n'
         "if other < least:\n    least = other",
         'w = torch.cat([state["w"], state["w"][:, 1:]])\nself.model.load_state_dict({"w": w})',
+        "self.model.load_state_dict({k[7:]: v for k, v in list(state.items())})",
+        "for k, v in sorted(tuple(state.items())):\n    state[k] = v\n"
+        "self.model.load_state_dict(state)",
     ],
 )
 def test_a_checkpoint_that_is_copied_under_other_names_is_loaded_on_the_cpu(use: str) -> None:
@@ -76,6 +79,7 @@ def test_a_checkpoint_that_is_copied_under_other_names_is_loaded_on_the_cpu(use:
     [
         "self.model.load_state_dict(dict((k[7:], v * other) for k, v in state.items()))",
         "for k in list(state.keys()):\n    other += state.pop(k)",
+        "for k, v in list(state.items()):\n    other += v",
         "new = {}\nfor k, v in state.items():\n    new[k] = v.mul(other)\n"
         "self.model.load_state_dict(new)",
         'state["net"]["head"] += other\nself.model.load_state_dict(state["net"])',

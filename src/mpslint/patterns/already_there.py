@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace_span
-from mpslint.semantics.forward_inputs import from_forward
+from mpslint.semantics.forward_inputs import from_forward, is_given
 from mpslint.semantics.made_of import made_beside, roots
 from mpslint.semantics.partners import partner
 from mpslint.semantics.value_tables import NEW_FACTORIES
@@ -51,7 +51,7 @@ def _is_there(context: Context, call: ast.Call) -> bool:
         return False
     met = partner(context, call)
     if met is None:
-        return _is_input(context, made)
+        return _is_input(context, made) or is_given(context, tensor, call)
     return met == tensor or met in _origins(context, tensor, call)
 
 

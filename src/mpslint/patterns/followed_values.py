@@ -26,6 +26,8 @@ _OF_TEXT = frozenset({"startswith", "endswith", "replace", "split"})
 """Methods of a key."""
 _ITSELF = frozenset({"cpu", "cuda", "eval", "half", "to", "train"})
 """Methods of a module that give itself."""
+_LISTING = ("list", "sorted", "tuple")
+"""Functions of Python that hand on what they are given, one after the other."""
 _KEEPING_CALLS = ("staticmethod", "classmethod")
 
 
@@ -117,9 +119,16 @@ def _of_method(context: Context, method: ast.Attribute) -> list[ast.expr] | None
 
 
 def _of_items(context: Context, items: ast.Call) -> list[ast.expr] | None:
-    """Where the values are read in `for k, v in checkpoint.items()` and in a comprehension."""
-    around = context.index.parents[items]
-    if not isinstance(around, ast.For | ast.comprehension) or around.iter is not items:
+    """Where the values are read in `for k, v in checkpoint.items()`, also of a list of these, and
+    in a comprehension."""
+    pairs, around = items, context.index.parents[items]
+    while (
+        isinstance(around, ast.Call)
+        and around.args[:1] == [pairs]
+        and any(_is_of_python(context, around.func, name) for name in _LISTING)
+    ):
+        pairs, around = around, context.index.parents[around]
+    if not isinstance(around, ast.For | ast.comprehension) or around.iter is not pairs:
         return None
     value = _second(around.target)
     if value is None:

@@ -114,6 +114,8 @@ def arms_laid_out(context: Context, node: ast.expr, parts: list[str]) -> str:
         return broken_arms(source, parts, " " * (len(source.line(row)[: column - 1].expandtabs())))
     newline, unit, indent = source.newline, indent_unit(source), source.indentation(row)
     inner = indent + unit
+    if _is_alone_in_parentheses(context, start, end):
+        return broken_arms(source, parts, indent)
     parent = context.index.parents[node]
     alone = isinstance(parent, ast.Call) and parent.args == [node] and not parent.keywords
     bracketed = alone or _in_parentheses(context, start, end)
@@ -156,6 +158,18 @@ def broken_arms(source: SourceFile, parts: list[str], inner: str) -> str:
 def _in_parentheses(context: Context, start: int, end: int) -> bool:
     text = context.source.text
     return text[:start].rstrip(" \t").endswith("(") and text[end:].lstrip(" \t").startswith(")")
+
+
+def _is_alone_in_parentheses(context: Context, start: int, end: int) -> bool:
+    """Whether an expression has lines to itself, between parentheses on the lines around it."""
+    text = context.source.text
+    before, after = text[:start], text[end:]
+    return (
+        before.rstrip(" \t").endswith("\n")
+        and before.rstrip().endswith("(")
+        and after.lstrip(" \t").startswith(("\n", "\r\n"))
+        and after.lstrip().startswith(")")
+    )
 
 
 def wrapped_chain(context: Context, text: str, indent: str, before: int) -> str:

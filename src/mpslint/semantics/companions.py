@@ -11,6 +11,7 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.forward_inputs import input_beside
 from mpslint.semantics.legacy_types import CUDA_TYPES
 from mpslint.semantics.made_of import ELSEWHERE
 from mpslint.semantics.partners import partner
@@ -25,14 +26,15 @@ _KEY = "parameters that are on CUDA where their function is"
 
 def companion(context: Context, node: ast.AST) -> str | None:
     """The parameter that tells where something belongs that is made, and moved to CUDA, at `node`,
-    by what else its function moves there; None: nothing does."""
+    by what else its function moves there, or because a forward pass is given it; None: nothing
+    does."""
     function = context.index.function(node)
     if function is None or not isinstance(node, ast.Call) or not _is_made_here(context, node):
         return None
     known: dict[FunctionNode, str | None] = context.memo.setdefault(_KEY, {})  # type: ignore[assignment]
     if function not in known:
         known[function] = _of_function(context, function)
-    return known[function]
+    return known[function] or input_beside(context, node)
 
 
 def _is_made_here(context: Context, move: ast.Call) -> bool:

@@ -288,6 +288,13 @@ def joint(context: Context, call: ast.Call) -> list[ast.expr]:
     return _operands(context, call) if module == "torch" and last in _FUNCTIONS else []
 
 
+def takes_tensor(context: Context, call: ast.Call) -> bool:
+    """Whether the first argument of a call is a tensor. Fact: it is that of each function of
+    `torch.nn.functional`."""
+    module = (context.resolve(call.func) or "").rpartition(".")[0]
+    return module == _TORCH[1] or wants_tensor(context, call)
+
+
 def wants_tensor(context: Context, call: ast.Call) -> bool:
     """`torch.mean(x, dim=1)`"""
     module, _, last = (context.resolve(call.func) or "").rpartition(".")

@@ -18,9 +18,10 @@ from mpslint.semantics.operand_pairs import (
     is_layered,
     operand_pairs,
     own_callee,
-    wants_tensor,
+    takes_tensor,
 )
 from mpslint.semantics.origins import has_origin, is_made_with, parameters_beside
+from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -92,7 +93,7 @@ def _parameter_beside(
                 continue
             if not has_origin(context, name, at, parameter):
                 continue
-            if is_joined(context, other) or _is_tensor(context, function, name):
+            if is_joined(context, other) or is_tensor(context, function, name):
                 return name
     return None
 
@@ -110,20 +111,20 @@ def _partner(context: Context, call: ast.expr) -> str | None:
         handed = _handed_out(context, call, function)
         outer = context.index.function(handed) if handed is not None else None
         if handed is not None and outer is not None:
-            name = _beside(context, handed, outer, _shaping(context, call))
+            name = _beside(context, handed, outer, shaping(context, call))
             # The inner function reads it, so it may hold nothing else there.
             seen = context.names.own_scope(function).bindings
             return name if name is not None and name not in seen else None
-    found = _beside(context, call, function, _shaping(context, call))
+    found = _beside(context, call, function, shaping(context, call))
     return found or _parameter_beside(context, call, function, call)
 
 
 def _beside(
-    context: Context, call: ast.expr, function: FunctionNode, shaping: set[str]
+    context: Context, call: ast.expr, function: FunctionNode, sizing: set[str]
 ) -> str | None:
     """The name of a tensor that what `call` gives is computed with in the function."""
     own = _own_names(context, call)
-    direct = _shaping(context, call, 0)
+    direct = shaping(context, call, 0)
     for mine, other in operand_pairs(context, function):
         if not _holds(context, mine, own, call):
             continue
@@ -133,14 +134,14 @@ def _beside(
             if name in direct and _is_kept(context, function, name, call, other):
                 return name
             given = _parameter(context, call, name)
-            if given is not None and given not in own and _stays(context, function, given):
+            if given is not None and given not in own and stays(context, function, given):
                 if is_joined(context, other) or any(
-                    _is_tensor(context, function, known) for known in (name, given)
+                    is_tensor(context, function, known) for known in (name, given)
                 ):
                     return given
             if _is_result(context, function, name, call, other):
                 return name
-            if name in shaping and _is_kept(context, function, name, call, other):
+            if name in sizing and _is_kept(context, function, name, call, other):
                 return name
             if is_layered(context, other) and context.flow.surely_bound(name, call):
                 if _is_kept(context, function, name, call, other):
@@ -209,7 +210,7 @@ def _holds(context: Context, operand: ast.expr, own: frozenset[str], call: ast.e
     return bool(own.intersection(roots(context, operand))) or gives(context, operand, call)
 
 
-def _shaping(context: Context, call: ast.expr, depth: int = 2) -> set[str]:
+def shaping(context: Context, call: ast.expr, depth: int = 2) -> set[str]:
     """`x` of `torch.zeros(x.size()).cuda()`, which has a value there and is no number; also
     where the size, or what is moved, has a name of its own."""
     found: set[str] = set()
@@ -225,7 +226,7 @@ def _shaping(context: Context, call: ast.expr, depth: int = 2) -> set[str]:
             for binding in context.flow.reaching(node):
                 if binding.kind in ("assign", "unpack") and binding.value is not None:
                     if not context.index.within(call, binding.node):
-                        found |= _shaping(context, binding.value, depth - 1)
+                        found |= shaping(context, binding.value, depth - 1)
     return found
 
 
@@ -270,7 +271,7 @@ def _is_kept(
     """Whether a name still has the value that it has at `call` where it is computed with, and
     nothing moves that."""
     unchanged = _is_unchanged(context, function, name, call, use)
-    return unchanged and _stays(context, function, name)
+    return unchanged and stays(context, function, name)
 
 
 def _is_unchanged(
@@ -292,27 +293,42 @@ def _is_unchanged(
     )
 
 
-def _is_tensor(context: Context, function: FunctionNode, name: str) -> bool:
-    if _asked(context, function, name) & _OF_TENSORS:
+def is_tensor(context: Context, function: FunctionNode, name: str, depth: int = 2) -> bool:
+    """Whether a function, or one that it hands a name's value on to, uses that as a tensor, or
+    says that it is one."""
+    if _asked(context, function, name) & _OF_TENSORS or _is_declared(context, function, name):
         return True
     for held in context.index.names.get(name, ()):
         call = context.index.parents[held]
         if not isinstance(call, ast.Call) or not context.index.within(held, function):
             continue
-        if call.args[:1] == [held] and (wants_tensor(context, call) or is_like(context, call)):
+        if call.args[:1] == [held] and (takes_tensor(context, call) or is_like(context, call)):
             return True
-        callee = own_callee(context, call) if held in call.args else None
+        callee = own_callee(context, call) if held in call.args and depth else None
         if callee is not None and callee is not function:
             given = given_by_name(context, call)
             if any(
-                value is held and _asked(context, callee, parameter) & _OF_TENSORS
+                value is held and is_tensor(context, callee, parameter, depth - 1)
                 for parameter, value in given.items()
             ):
+                return True
+            # A parameter that is bound again still says what it is given.
+            taken = [*callee.args.posonlyargs, *callee.args.args]
+            place = call.args.index(held) + isinstance(call.func, ast.Attribute)
+            if place < len(taken) and _is_declared(context, callee, taken[place].arg):
                 return True
     return False
 
 
-def _stays(context: Context, function: FunctionNode, name: str) -> bool:
+def _is_declared(context: Context, function: FunctionNode, name: str) -> bool:
+    """`x: torch.Tensor`"""
+    return any(
+        item.arg == name and context.values.annotation(item.annotation).kind is Kind.TENSOR
+        for item in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    )
+
+
+def stays(context: Context, function: FunctionNode, name: str) -> bool:
     """Whether nothing in the function moves what the name holds."""
     return not _asked(context, function, name) & ELSEWHERE
 

@@ -32,6 +32,7 @@ from mpslint.published import Published
 from mpslint.reading import sign_of
 from mpslint.records import NamedTuple
 from mpslint.semantics.elsewhere import ForCuda
+from mpslint.semantics.paths import is_among_tests
 from mpslint.semantics.worlds.machines import MACS
 from mpslint.setup_texts import setup_text
 from mpslint.taken_by_text import TakenByText
@@ -141,14 +142,21 @@ class _Judging:
         project = _Project(self._modules, self._runs, whole, stuck)
         units = project.programs()
         weights: dict[str, int] = {}
+        computes: dict[str, bool] = {}
         closed: set[str] = set()
         for path in units:
             leading = project.led_to([path], everywhere=True)
             weights[path] = len(leading)
+            computes[path] = any(b"torch" in (self._modules.text(one) or b"") for one in leading)
             if not project.is_startable(path, leading):
                 closed.add(path)
-        # Tests try all that there is, and skip where they cannot: they are not what it is for.
-        purposes = [path for path in units if not _is_test(path)] or units
+        # Tests try all that there is, and skip where they cannot: they are not what it is for. Nor
+        # is what computes nothing by torch: it downloads something, or builds the documentation.
+        purposes = [
+            path
+            for path in units
+            if not _is_test(path) and not is_among_tests(path) and computes[path]
+        ] or units
         stopped = [path for path in purposes if path in closed]
         share = sum(weights[path] for path in stopped) / (
             sum(weights[path] for path in purposes) or 1

@@ -1,8 +1,8 @@
 """Findings that nobody on a Mac ever meets, by what the file is there for.
 
 Tests of a project's code for CUDA run where CUDA is, and its other tests elsewhere; so do programs
-that ask NVIDIA's driver what they have used. What a module defines is used where its package can be
-imported, which Python does first.
+that ask NVIDIA's driver what they have used, and scripts that install kernels for CUDA alone. What
+a module defines is used where its package can be imported, which Python does first.
 DGL's graphs lie on the CPU or on CUDA, and a model goes where its graphs are. Without CUDA that is
 the CPU: nothing waits there, nothing is queued, no dtype and no operator is missing, and a choice
 of the CPU is right. So it is with models that a framework moves which never chooses MPS (fairseq),
@@ -23,6 +23,7 @@ from mpslint.semantics.cuda_memory_measures import measures_cudas_memory
 from mpslint.semantics.cuda_packages import computes_without_mps, made_without_mps
 from mpslint.semantics.float8_products import multiplies_float8
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.kernel_setups import installs_kernels_alone
 from mpslint.semantics.nvidia_tools import is_about_nvidia
 from mpslint.semantics.paths import is_test_of_cuda
 from mpslint.semantics.purpose import speaks_of_mps
@@ -44,13 +45,16 @@ _PACKAGES = (".", "..", "...")
 
 
 def is_moot(context: Context, finding: Finding) -> bool:
-    """Whether a finding stands in a test of CUDA, in a tool for NVIDIA's GPUs, or in a line that
+    """Whether a finding stands in a test of CUDA, in a tool for NVIDIA's GPUs, in a script that
+    installs kernels of CUDA's alone, or in a line that
     makes a tensor for other processes; or in what is used with CUDA alone; or is of what only
     happens on MPS, in a module that cannot do without data that have no way there, or in what such
     a module does off the CPU. Whoever names MPS means MPS as well, in such tests and with such
     data."""
     names_mps = b"mps" in context.source.data and speaks_of_mps(context)
     if not names_mps and (is_test_of_cuda(context.source.path) or is_about_nvidia(context)):
+        return True
+    if not names_mps and installs_kernels_alone(context):
         return True
     if finding.code.startswith(_ON_ANY_DEVICE):
         return False

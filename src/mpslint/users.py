@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _ASKING = frozenset({b"cuda", b"is_cuda", b"is_available", b"device_count", b"nccl"})
 _NCCL = b"nccl"
+_BY_TEXT = (b"import_module", b"__import__", b"sys.modules", b"eval(", b"exec(", b"run_path")
 _LASTING = frozenset({"cuda", "no-mps"})
 """What is still so in a function that is called where it holds."""
 _FOR_CUDA: Facts = frozenset({"cuda"})
@@ -64,6 +65,8 @@ class Users:
         # them says it all.
         for other in sorted(users, key=self._asks):
             if self._means_another(other, path) or self._only_builds(other, path):
+                continue
+            if not self._may_have(other, path, own):
                 continue
             worlds, looked = self._runs.uses_on(other, name)
             files += looked
@@ -130,6 +133,17 @@ class Users:
     def _only_builds(self, other: str, path: str) -> bool:
         """Whether it is a setup script, which names what is compiled and calls none of it."""
         return os.path.basename(other) == "setup.py" and path not in self._runs.imports_of(other)
+
+    def _may_have(self, other: str, path: str, own: str) -> bool:
+        """Whether a file may have anything of the one at `path`: it imports that by its name, or
+        by another that imports it in turn, or may import by a text. A word that is the name of the
+        module and of its function (`train` of `train.py`) is met in many files beside."""
+        if not self._modules.imported_by(other).isdisjoint(map(_bytes, self._known_by(path, own))):
+            return True
+        if any(way in (self._modules.text(other) or b"") for way in _BY_TEXT):
+            return True
+        imported = self._runs.imports_of(other)
+        return any(path == one or path in self._runs.imports_of(one) for one in imported)
 
     def _means_another(self, other: str, path: str) -> bool:
         """Whether a file imports a module of the same name from elsewhere, and not this one."""

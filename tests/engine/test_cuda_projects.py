@@ -143,8 +143,17 @@ def test_a_folder_that_a_program_calls_its_run_path_leads_to_no_module(tmp_path:
 
 
 def test_it_is_told_where_most_of_the_project_needs_no_kernels(tmp_path: Path) -> None:
-    others = {f"tools/tool{number}.py": _CONVERT for number in range(9)}
+    others = {f"tools/tool{number}.py": f"import torch\n{_CONVERT}" for number in range(9)}
     assert found(tmp_path, **others) == ["MPS102"]
+
+
+@pytest.mark.parametrize("folder", ["data", "tests"])
+def test_what_computes_nothing_by_torch_or_serves_tests_says_nothing(
+    tmp_path: Path, folder: str
+) -> None:
+    text = _CONVERT if folder == "data" else "import torch\n\nprint(torch.ones(2))\n"
+    more = {f"{folder}/part_{at}.py": text for at in range(9)}
+    assert found(tmp_path, **more) == []
 
 
 def test_a_mac_starts_nothing_whose_only_other_way_ends_in_an_error(tmp_path: Path) -> None:
@@ -215,8 +224,8 @@ def test_a_package_for_cuda_alone_that_is_required_counts_and_is_told_itself(
     assert found(tmp_path, "lib/net.py", **files) == ["MPS213"]
 
 
-def test_an_empty_package_at_the_head_is_none_that_needs_anything(tmp_path: Path) -> None:
-    plain = {f"part{number}/__init__.py": "" for number in range(9)}
+def test_a_plain_package_at_the_head_is_none_that_needs_anything(tmp_path: Path) -> None:
+    plain = {f"part{number}/__init__.py": "import torch\n" for number in range(9)}
     assert found(tmp_path, **plain, **with_("pyproject.toml", "")) == ["MPS102"]
 
 
@@ -265,7 +274,7 @@ def test_what_is_held_back_is_explained_by_what_the_project_lacks(cli: Cli, proj
     assert "MPS102" in told
     assert "cuda-projects/share" in told
     assert "voxel_cuda, which ops/setup.py builds, is for CUDA alone" in told
-    assert "1 of 2 programs, with 75 % of what they lead to, cannot be started on a Mac" in told
+    assert "1 of 1 programs, with 100 % of what they lead to, cannot be started on a Mac" in told
 
 
 def test_a_package_that_a_function_names_by_dots_alone_ends_no_check(tmp_path: Path) -> None:

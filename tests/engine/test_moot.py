@@ -367,3 +367,40 @@ def test_a_product_of_float8_matrices_waits_on_no_mac() -> None:
 )
 def test_a_product_that_may_be_of_other_numbers_is_told(product: str, result: str) -> None:
     assert _waits(product, result)
+
+
+_SETUP = """
+import torch
+from setuptools import find_packages, setup
+from torch.utils.cpp_extension import BuildExtension, CppExtension, CUDAExtension
+
+
+def architecture():
+    major, minor = torch.cuda.get_device_capability()
+    return f"-arch=sm_{{major}}{{minor}}"
+
+
+setup(
+    name="kernels",
+    {packages}ext_modules=[{extensions}],
+    cmdclass={{"build_ext": BuildExtension}},
+)
+"""
+_KERNELS = 'CUDAExtension("kernels", ["scan.cu"], extra_compile_args=[architecture()])'
+
+
+@pytest.mark.parametrize("packages", ["", "packages=[], "])
+def test_a_script_that_installs_kernels_of_cuda_alone_is_run_where_cuda_is(packages: str) -> None:
+    assert found(_SETUP.format(packages=packages, extensions=_KERNELS), "MPS206") == []
+
+
+@pytest.mark.parametrize(
+    ("packages", "extensions"),
+    [
+        ("packages=find_packages(), ", _KERNELS),
+        ("py_modules=['scan'], ", _KERNELS),
+        ("", f'{_KERNELS}, CppExtension("scan", ["scan.cpp"])'),
+    ],
+)
+def test_a_script_that_installs_more_is_run_everywhere(packages: str, extensions: str) -> None:
+    assert found(_SETUP.format(packages=packages, extensions=extensions), "MPS206")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _GATHERERS = frozenset({"append", "extend", "update", "add"})
 """Methods of lists and of meters that keep what they are given and return nothing."""
+_LENGTHENING = ("append", "extend")
+_OF_PYTHON = ("collections.", "builtins.", "queue.")
 _LOGGERS = frozenset({"log", "log_dict"})
 """Methods of a trainer's module that take tensors as they are."""
 _CONVERSIONS = ("float", "int", "round")
@@ -159,7 +161,29 @@ def _is_gathered(context: Context, node: ast.expr, loop: Turns, names: int) -> b
     if isinstance(loop, FUNCTIONS) and _receiver(context, parent, child, _LOGGERS) is not None:
         return True
     receiver = _receiver(context, parent, child, _GATHERERS)
-    return receiver is not None and _is_only_kept(context, receiver, parent, loop)
+    if receiver is None or _is_of_a_library(context, receiver):
+        return False
+    return _is_only_kept(context, receiver, parent, loop)
+
+
+def _is_of_a_library(context: Context, container: ast.expr) -> bool:
+    """Whether a container that is appended to is made by a class of somebody else's, and may write
+    what it is given to a file, which takes arrays of the host alone (`NpyAppendArray`). One that is
+    given tensors to reckon with has an `update`."""
+    parent = context.index.parents[container]
+    if not isinstance(container, ast.Name) or getattr(parent, "attr", "") not in _LENGTHENING:
+        return False
+    if is_of_memory(context, container):
+        return False
+    made = [binding.value for binding in context.flow.reaching(container)]
+    named = [context.resolve(one.func) for one in made if isinstance(one, ast.Call)]
+    return any(
+        name is not None
+        and "." in name
+        and not name.startswith(_OF_PYTHON)
+        and context.definition_elsewhere(name) is None
+        for name in named
+    )
 
 
 def is_of_memory(context: Context, container: ast.expr) -> bool:

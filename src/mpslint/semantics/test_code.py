@@ -6,6 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.paths import is_among_tests, is_test
+from mpslint.semantics.unused import is_program
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -17,10 +19,19 @@ _DEPTH = 6
 
 def only_tests_run(context: Context, node: ast.AST) -> bool:
     """Whether `node` stands in a test of pytest's or unittest's, or in a function or class that, as
-    far as the file shows, only such tests use."""
+    far as the file shows, only such tests use; or in a module that serves tests."""
+    if serves_tests(context) and context.index.enclosing(node, *FUNCTIONS, ast.ClassDef):
+        return True
     if not any(context.names.imports(runner) for runner in _RUNNERS):
         return False
     return _is_of_tests(context, node, _DEPTH)
+
+
+def serves_tests(context: Context) -> bool:
+    """Whether a file lies among tests, and is neither one of them, of which each part is asked who
+    uses it, nor a program that somebody starts by itself."""
+    path = context.source.path
+    return is_among_tests(path) and not is_test(path) and not is_program(context)
 
 
 def _is_of_tests(context: Context, node: ast.AST, depth: int) -> bool:

@@ -57,7 +57,7 @@ __all__ = [
     "join",
 ]
 
-MAX_DEPTH = 24
+MAX_DEPTH = 40
 
 
 class Values:

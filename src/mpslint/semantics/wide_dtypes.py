@@ -23,6 +23,7 @@ from mpslint.semantics.operand_pairs import wants_tensor
 from mpslint.semantics.sent_to_host import is_sent_to_host
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.worlds.machines import MACS
 
 _CAST_METHODS = {"double": "float64", "cdouble": "complex128"}
 _PASSING = ("detach", "contiguous", "clone", "squeeze", "unsqueeze", "flatten", "reshape", "view")
@@ -57,8 +58,14 @@ def requests(context: Context, wide: str) -> Iterator[Request]:
         return
     for request in _written(context, wide):
         if not is_caught(context, request.call, "TypeError"):
-            if not is_sent_to_host(context, request.call):
+            if not is_sent_to_host(context, request.call) and _has_macs(context, request.call):
                 yield request
+
+
+def _has_macs(context: Context, node: ast.AST) -> bool:
+    """Whether a Mac gets as far as a place: not past a kernel of CUDA's that the file, or a module
+    that this imports, cannot do without."""
+    return bool(context.worlds.comes_to(node) & MACS)
 
 
 def _written(context: Context, wide: str) -> Iterator[Request]:

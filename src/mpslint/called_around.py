@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.converting_methods import names_its_own, takes
 from mpslint.semantics.reading_callees import methods
 from mpslint.semantics.value import Kind
+from mpslint.word_holders import is_in_word
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -44,8 +45,13 @@ class CalledAround:
     ) -> Iterator[Site]:
         """Calls of the function `name` of the file at the absolute `path` by other modules in whose
         text stands one of each group of `words`."""
-        spelled = re.compile(rb"\b%s(\(| as )" % re.escape(name.encode("utf-8", "replace")))
-        for other, context in self._users(whole, path, name, spelled, words):
+        word = re.escape(name.encode("utf-8", "replace"))
+        spelled = re.compile(rb"%s(?:\(| as )" % word)
+
+        def is_spelled(data: bytes) -> bool:
+            return any(not is_in_word(data, match.start()) for match in spelled.finditer(data))
+
+        for other, context in self._users(whole, path, name, is_spelled, words):
             for call in self._calls(context, path, name):
                 yield Site(other, context, call)
 
@@ -59,7 +65,7 @@ class CalledAround:
         if method is None:
             return
         spelled = re.compile(rb"\.%s\(" % re.escape(name.encode("utf-8", "replace")))
-        for other, context in self._users(whole, path, name, spelled, words):
+        for other, context in self._users(whole, path, name, spelled.search, words):
             for call in context.index.calls.get(name, ()):
                 if not isinstance(call.func, ast.Attribute) or not takes(method, call):
                     continue
@@ -77,17 +83,17 @@ class CalledAround:
         whole: Whole,
         path: str,
         name: str,
-        spelled: re.Pattern[bytes],
+        is_spelled: Callable[[bytes], object],
         words: tuple[tuple[bytes, ...], ...],
     ) -> Iterator[tuple[str, Context]]:
         word = name.encode("utf-8", "replace")
         users = (
             other
-            for other in whole.modules
+            for other in self._modules.holding(whole.modules, word)
             if other != path
-            and word in (data := self._modules.text(other) or b"")
+            and (data := self._modules.text(other) or b"")
             and all(any(one in data for one in group) for group in words)
-            and spelled.search(data)
+            and is_spelled(data)
         )
         for other in islice(users, _MOST_PARSED):
             context = self._modules.context(other, self._elsewhere)

@@ -43,6 +43,8 @@ _LASTING = 48
 """So many of them outlast the file that asked for them."""
 _OPEN = 6
 """So many modules deep it is followed what a call needs: each is a run that is kept."""
+_LISTED = 64
+"""So many sets of files are kept as such."""
 _BY_TEXT = (b"import_module(", b"__import__(", b"importorskip(")
 
 
@@ -65,6 +67,8 @@ class ImportedRuns:
         """The same of those that lead to none: a run that has been let go of is not made anew."""
         self._used: dict[tuple[str, str], int] = {}
         """By path and name: the worlds in which a module that leads to kernels can use the name."""
+        self._listed: dict[int, frozenset[str]] = {}
+        """By the number of a set its files."""
         self._open: list[str] = []
         """The modules that are being run for one that imports them."""
 
@@ -139,7 +143,7 @@ class ImportedRuns:
         it imports there."""
         needs = self._leads_to(path)
         if not needs.kernels and not self._modules.names_kernels(path):
-            return ALL, frozenset(self._sets.paths(needs.files))
+            return ALL, self._files_of(needs.files)
         key = path, name
         if key not in self._used:
             worlds = self._worlds(path)
@@ -149,7 +153,15 @@ class ImportedRuns:
                 if interpreter is not None:
                     interpreter.release()
             self._used[key] = worlds
-        return self._used[key], frozenset(self._sets.paths(needs.files))
+        return self._used[key], self._files_of(needs.files)
+
+    def _files_of(self, files: int) -> frozenset[str]:
+        """The files of a set: many a module of a project leads to the same ones."""
+        if files not in self._listed:
+            if len(self._listed) >= _LISTED:
+                self._listed.clear()
+            self._listed[files] = frozenset(self._sets.paths(files))
+        return self._listed[files]
 
     def imports_of(self, path: str) -> tuple[str, ...]:
         """The files of the project that the module at `path` imports itself."""

@@ -57,15 +57,14 @@ class KeptAnswers:
         setting = re.compile(
             rb"(?<![\w-])%s[\"']?[ \t]*[:=](?!=)(?![^\n]*cuda\.is_available\(\))" % word
         )
-        for other in others:
+        for other in self._modules.holding(others, spelled):
             data = self._modules.text(other) or b""
-            if not other.endswith(PROSE) and spelled in data and setting.search(data):
+            if not other.endswith(PROSE) and setting.search(data):
                 return None, (other,)
         given = re.compile(rb"\b%s\b[^\n]*=(?!=)|[\"']%s[\"']" % (word, word))
         texts = [
-            (other, data)
-            for other, data in ((other, self._modules.text(other) or b"") for other in modules)
-            if part in data
+            (other, self._modules.text(other) or b"")
+            for other in self._modules.holding(modules, part)
         ]
         optional = [other for other, data in texts if option.search(data)]
         users = [
@@ -88,7 +87,10 @@ class KeptAnswers:
             if any(not counts_cuda(*value) for value in values):
                 if not all(said(*value).at_most for value in values):
                     return None, files  # Whatever the rest puts there.
-        if not optional and any(option.search(self._modules.text(one) or b"") for one in others):
+        if not optional and any(
+            option.search(self._modules.text(one) or b"")
+            for one in self._modules.holding(others, part)
+        ):
             return None, files  # Some library makes options of what the project defines.
         return _answer(values), files
 

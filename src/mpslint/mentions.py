@@ -30,6 +30,7 @@ from mpslint.semantics.type_questions import only_asks
 from mpslint.taken_by_text import TakenByText, is_found_from_inside, takers
 from mpslint.unreached import Unreached
 from mpslint.whole import PROSE, SETTINGS
+from mpslint.word_holders import stands_alone
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -77,19 +78,18 @@ class Mentions:
         if installed and not name.startswith("_"):
             if method or self._offered.includes(whole, path) or self._lists(path, name):
                 return True, told
-        word, parsed = _bytes(name), 0
-        files = whole.files
+        holding = frozenset(self._modules.holding_alone(whole.modules, _bytes(name)))
+        files, parsed = whole.files, 0
         for other in whole.modules:
-            data = self._modules.text(other) or b""
             if other == path:
                 continue
             if not method and self._taken.takes(other, path, name):
                 unreached, told = self.unreached.includes(other)
                 if not unreached and (alive := self._taking(other, steps)) is not None:
                     return True, (other, *told, *alive)
-            if word not in data or not re.search(rb"\b%s\b" % re.escape(word), data):
+            if other not in holding:
                 continue
-            if not method and b"import" not in data:
+            if not method and b"import" not in (self._modules.text(other) or b""):
                 if self._texts.is_quoted(whole, other, path, name, is_open=installed):
                     return True, files  # Whoever has the module to look in may be any of them.
                 continue
@@ -159,18 +159,18 @@ class Mentions:
             return True, ()
         folder, stem = os.path.split(path.removesuffix(".py"))
         own = stem if stem != "__init__" else os.path.basename(folder)
-        module, word = (re.compile(rb"\b%s\b" % re.escape(_bytes(item))) for item in (own, name))
-        for other in (*whole.modules, *whole.others):
+        word = _bytes(name)
+        for other in self._modules.holding_alone((*whole.modules, *whole.others), _bytes(own)):
             data = self._modules.text(other) or b""
-            if other == path or not module.search(data):
+            if other == path:
                 continue
             if not other.endswith(".py"):
-                if not other.endswith(PROSE) and word.search(data):
+                if not other.endswith(PROSE) and stands_alone(word, data):
                     return True, (other,)
                 continue
             if self._taken.takes(other, path, name):
                 return True, (other,)
-            if word.search(data) or b"*" in data:
+            if b"*" in data or stands_alone(word, data):
                 context = self._modules.context(other, self._elsewhere)
                 if context is None:
                     return True, (other,)
@@ -252,11 +252,13 @@ class Mentions:
         whole = self._projects.of(path)
         if whole is None:
             return True
-        word = re.compile(rb"\b%s\b" % re.escape(_bytes(parameter)).replace(b"_", b"[-_]"))
+        spelled = _bytes(parameter)
+        word = re.compile(rb"\b%s\b" % re.escape(spelled).replace(b"_", b"[-_]"))
+        part = max(spelled.split(b"_"), key=len)
         return any(
             word.search(data) is not None
             and (not other.endswith(".py") or self._names_argument(other, parameter))
-            for other in (*whole.modules, *whole.others)
+            for other in self._modules.holding((*whole.modules, *whole.others), part)
             if not other.endswith(PROSE) and (data := self._modules.text(other))
         )
 
@@ -287,12 +289,7 @@ class Mentions:
         own = own_methods(definer, given.name) if definer is not None else ()
         word = _bytes(given.name)
         found: list[tuple[Context, ast.Call]] = []
-        users = [
-            other
-            for other in whole.modules
-            if word in (data := self._modules.text(other) or b"")
-            and re.search(rb"\b%s\b" % re.escape(word), data)
-        ]
+        users = self._modules.holding_alone(whole.modules, word)
         if len(users) > _MOST_PARSED:
             return None, files
         for other in users:
@@ -333,8 +330,7 @@ class Mentions:
         whole = self._projects.of(path)
         if published or whole is None:
             return False, told
-        word = re.compile(rb"\b%s\b" % re.escape(_bytes(name)))
-        users = [one for one in whole.modules if word.search(self._modules.text(one) or b"")]
+        users = self._modules.holding_alone(whole.modules, _bytes(name))
         if len(users) > _MOST_PARSED:
             return False, whole.files
         asked = Given(name, "", None, method=False)

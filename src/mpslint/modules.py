@@ -20,12 +20,14 @@ from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
 from mpslint.file_sets import FileSets
 from mpslint.files import BUILT, VERSIONED, read_regular
+from mpslint.kept_contexts import KeptContexts
 from mpslint.looks import is_marked, modules_in
 from mpslint.reading import ABSENT, sign_of
 from mpslint.screening import holds_one, imported_words, names_in
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.relevance import OWN_MOVE
 from mpslint.trees import Trees
+from mpslint.word_holders import WordHolders
 
 if TYPE_CHECKING:
     import ast
@@ -46,8 +48,6 @@ _Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
 _Found = dict[str, tuple[str | None, tuple[str, ...]]]
 """By the dotted name of a module: its file, and all files that were looked for."""
-_KEPT = 8
-"""So many parsed modules are kept at a time."""
 _TEXTS = 640
 """So many texts of modules that were searched for a word."""
 _FOREIGN = sys.stdlib_module_names | {
@@ -72,9 +72,10 @@ _TO_HEAD = 8
 """So many folders up the head of a project is looked for."""
 
 
-class Modules:
+class Modules(WordHolders):
     def __init__(self, settings: Settings, virtual: dict[str, bytes] | None = None) -> None:
         """`virtual`: contents of files that do not exist yet, by absolute path."""
+        super().__init__()
         self._settings = settings
         self._virtual = virtual or {}
         self._found: dict[tuple[object, ...], _Found] = {}  # by what matters of the file that asks
@@ -91,8 +92,7 @@ class Modules:
         self.marks: dict[str, bool] = {}
         """Whether these are there, of which nobody asks more."""
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
-        self._contexts: dict[tuple[str, type], Context | None] = {}
-        """By path, and by who tells the context of other files."""
+        self._contexts = KeptContexts()
         self._texts: dict[str, bytes | None] = {}
         self._kernels: dict[str, bool] = {}
         self._beside: dict[str, list[str]] = {}
@@ -393,10 +393,10 @@ class Modules:
         """The meaning of the module at `path`; None where it cannot be read."""
         key = (path, type(elsewhere))
         if key in self._contexts:
-            context = self._contexts[key] = self._contexts.pop(key)  # used last, dropped last
-            return context
-        _keep(self._contexts, key, self._parsed(path, elsewhere), _KEPT)
-        return self._contexts[key]
+            return self._contexts.take(key)
+        context = self._parsed(path, elsewhere)
+        self._contexts.put(key, context)
+        return context
 
     def read_anew(self, path: str, elsewhere: Elsewhere) -> Context | None:
         """The meaning of the module at `path`, for one who keeps nothing of it."""

@@ -41,15 +41,13 @@ def has_text(
     list of what the module hands on where that is `listed` for somebody. What is nothing but the
     name says nothing where nobody has the module to look in (`is_held`)."""
     return any(
-        isinstance(text.value, str)
-        and (
-            (text.value == name and _may_be_looked_up(context, text, listed, is_held))
-            or (
-                text.value.endswith((f".{name}", f":{name}"))
-                and not is_other(text.value[: -len(name) - 1])
-            )
+        (text.value == name and _may_be_looked_up(context, text, listed, is_held))
+        or (
+            text.value.endswith((f".{name}", f":{name}"))
+            and not is_other(text.value[: -len(name) - 1])
         )
-        for text in context.index.strings
+        for text in context.index.ending(name)
+        if isinstance(text.value, str)
     )
 
 
@@ -67,22 +65,35 @@ class Texts:
     def __init__(self, modules: Modules, taken: TakenByText) -> None:
         self._modules = modules
         self._taken = taken
+        self._by_name: dict[tuple[str, ...], dict[str, list[str]]] = {}
 
     def other_owner(self, whole: Whole, path: str, name: str) -> Callable[[str], bool]:
         """Asks of what stands before a name in a text (`main`, of `"main.Net"`) whether that is
         another module of the project, which defines what has the same name."""
         own = path.removeprefix(whole.head).removesuffix(".py").split(os.sep)
-        defines = re.compile(rb"^(?:class|def)[ \t]+%s\b" % re.escape(_bytes(name)), re.M)
+        word = _bytes(name)
 
         def is_other(owner: str) -> bool:
             stem = re.split(r"[./:]", owner.strip("./:"))[-1]
-            return stem not in own and any(
-                os.path.basename(other) == f"{stem}.py"
-                and defines.search(self._modules.text(other) or b"") is not None
-                for other in whole.modules
+            if stem in own:
+                return False
+            others = self._called(whole).get(f"{stem}.py", ())
+            defines = rb"^(?:class|def)[ \t]+%s\b" % re.escape(word)
+            return any(
+                word in data and re.search(defines, data, re.M) is not None
+                for data in (self._modules.text(other) or b"" for other in others)
             )
 
         return is_other
+
+    def _called(self, whole: Whole) -> dict[str, list[str]]:
+        """The modules of a project by the names of their files."""
+        known = self._by_name.get(whole.modules)
+        if known is None:
+            known = self._by_name[whole.modules] = {}
+            for other in whole.modules:
+                known.setdefault(os.path.basename(other), []).append(other)
+        return known
 
     def tell(self, whole: Whole, other: str, path: str, name: str) -> bool:
         """Whether a text that is no module names something."""

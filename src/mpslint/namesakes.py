@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 
 from mpslint.import_texts import apart, imported_modules
 from mpslint.taken_by_text import is_found_from_inside
+from mpslint.word_holders import is_in_word
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
 
-_STAR = re.compile(rb"\bimport[ \t(]*\*")
+_STAR = re.compile(rb"import[ \t(]*\*")
+_DEFINES = re.compile(rb"(?:class|(?:async[ \t]+)?def)[ \t]+")
+_BEFORE = b"\"'.:/"
+"""What a name stands behind that may be asked for as an attribute, or in a text."""
 
 
 _MOST_STEPS = 2
@@ -25,11 +29,18 @@ def is_namesake(
     """Whether the module at `other` certainly means something else by a name than the function or
     class of the file at `path`; whoever takes an attribute of that name, or has it in a text, may
     mean this."""
-    data, word = modules.text(other) or b"", re.escape(name.encode("utf-8", "replace"))
-    if re.search(rb"[\"'.:/]%s\b" % word, data) or _STAR.search(data):
+    data = modules.text(other) or b""
+    if any(not is_in_word(data, match.start()) for match in _STAR.finditer(data)):
         return False
-    is_defined = re.search(rb"^(?:class|(?:async[ \t]+)?def)[ \t]+%s\b" % word, data, re.M)
-    is_known = is_defined is not None
+    # The name is looked for, and what stands before it then: an expression that begins with that
+    # would be tried at each place of the text.
+    is_known = False
+    for match in re.finditer(rb"%s\b" % re.escape(name.encode("utf-8", "replace")), data):
+        start = match.start()
+        if start and data[start - 1] in _BEFORE:
+            return False
+        line = data.rfind(b"\n", 0, start) + 1
+        is_known = is_known or _DEFINES.fullmatch(data, line, start) is not None
     for module in imported_modules(data):
         holder, last = apart(module)
         if last != name:

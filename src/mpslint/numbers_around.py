@@ -50,15 +50,21 @@ class NumbersAround:
         whole = self._projects.of(path)
         if whole is None:
             return None, ()
-        word = re.escape(name.encode("utf-8", "replace"))
+        spelled, holding = name.encode("utf-8", "replace"), self._modules.holding
+        word = re.escape(spelled)
         setting = re.compile(rb"(?<![\w-])%s[\"']?[ \t]*[:=](?!=)(?!%s)" % (word, _NUMBERS), re.M)
-        for other in whole.others:
+        for other in holding(whole.others, spelled):
             if not other.endswith(PROSE) and setting.search(self._modules.text(other) or b""):
                 return None, (other,)
         given = re.compile(
             rb"\b%s\b[^\n]*=(?!=)|[\"']%s[\"']|--?%s\b" % (word, word, word.replace(b"_", b"[-_]"))
         )
-        users = [one for one in whole.modules if given.search(self._modules.text(one) or b"")]
+        part = max(spelled.split(b"_"), key=len)  # An option is spelled with hyphens as well.
+        users = [
+            one
+            for one in holding(whole.modules, part)
+            if given.search(self._modules.text(one) or b"")
+        ]
         if len(users) > _MOST_PARSED:
             return None, whole.files
         contexts = [self._modules.context(one, self._elsewhere) for one in users]

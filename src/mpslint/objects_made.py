@@ -134,7 +134,7 @@ class ObjectsMade:
         while todo:
             name = todo.pop()
             head = re.compile(rb"\bclass\s+\w+\s*\([^)]*\b%s\b" % re.escape(name.encode()))
-            for other in whole.modules:
+            for other in self._modules.holding(whole.modules, name.encode()):
                 if head.search(self._modules.text(other) or b"") is None:
                     continue
                 tree = self._modules.tree(other)

@@ -60,5 +60,9 @@ class Offered:
     def _is_told(self, whole: Whole, path: str) -> bool:
         folder, own = os.path.split(path.removesuffix(".py"))
         stem = own if own != "__init__" else os.path.basename(folder)
-        spoken = re.compile(rb"[./:]%s\b" % re.escape(stem.encode("utf-8", "replace")))
-        return any(spoken.search(self._modules.text(other) or b"") for other in whole.others)
+        word = stem.encode("utf-8", "replace")
+        spoken = re.compile(rb"[./:]%s\b" % re.escape(word))
+        return any(
+            spoken.search(self._modules.text(other) or b"")
+            for other in self._modules.holding(whole.others, word)
+        )

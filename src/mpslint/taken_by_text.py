@@ -53,6 +53,9 @@ _OPEN = "*"
 """What stands for the rest of a text of which only the beginning is written out."""
 
 
+_Imports = list[ast.Import | ast.ImportFrom]
+
+
 class _Lookups(NamedTuple):
     """How a module takes names from texts."""
 
@@ -93,6 +96,7 @@ class TakenByText:
         self._imported: dict[str, _Texts | bool] = {}
         self._whole: dict[str, frozenset[str]] = {}
         self._held: dict[str, bool] = {}
+        self._brought: dict[str, _Imports | None] = {}
 
     def take_over(self, known: TakenByText, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
@@ -130,18 +134,26 @@ class TakenByText:
         return self._held[path]
 
     def _holds(self, other: str, path: str) -> bool:
-        data = self._modules.text(other) or b""
-        tree = self._modules.tree(other) if b"import" in data else None
-        if tree is None:
-            return b"import" in data
-        imports = _imports_of(tree)
+        if other not in self._brought:
+            self._brought[other] = self._brought_to(other)
+        imports = self._brought[other]
+        if imports is None:
+            return b"import" in (self._modules.text(other) or b"")
         # Most import nothing of the kind, and to go through all of a module takes long.
         if not self._looks_up(_held(imports, None, in_scope=False), other, path, _NO_NAME):
             return False
         if other not in self._whole:
-            self._whole[other] = _whole_names(tree)
+            tree = self._modules.tree(other)
+            self._whole[other] = _whole_names(tree) if tree is not None else frozenset()
         known = _held(imports, self._whole[other], in_scope=False)
         return self._looks_up(known, other, path, _NO_NAME)
+
+    def _brought_to(self, other: str) -> _Imports | None:
+        """What a module imports, which is asked once for each file: its tree is not kept as long.
+        None: it imports nothing, or cannot be read."""
+        has_any = b"import" in (self._modules.text(other) or b"")
+        tree = self._modules.tree(other) if has_any else None
+        return _imports_of(tree) if tree is not None else None
 
     def _looks_up(self, known: _Lookups, other: str, path: str, name: str) -> bool:
         modules = self._modules
@@ -204,12 +216,14 @@ class TakenByText:
 def _lookups_of(modules: Modules, other: str) -> _Lookups | bool:
     """False: it takes nothing from texts; True: it may take whatever there is."""
     data = modules.text(other) or b""
-    if not _has(data, _LOOKING_UP) or not _LOOKED_UP.search(data):
+    if not _has(data, _LOOKING_UP):
+        return False
+    owners = {match["owner"] for match in _LOOKED_UP.finditer(data)}
+    if not owners:
         return False
     tree = modules.tree(other)
     if tree is None:
         return True
-    owners = {match["owner"] for match in _LOOKED_UP.finditer(data)}
     imports = _imports_of(tree)
     for item in imports:
         names = {(alias.asname or alias.name).partition(".")[0] for alias in item.names}
@@ -221,13 +235,11 @@ def _lookups_of(modules: Modules, other: str) -> _Lookups | bool:
     return _held(imports, None if in_scope else _whole_names(tree), in_scope=in_scope)
 
 
-def _imports_of(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+def _imports_of(tree: ast.Module) -> _Imports:
     return [item for item in statements(tree) if isinstance(item, ast.Import | ast.ImportFrom)]
 
 
-def _held(
-    imports: list[ast.Import | ast.ImportFrom], whole: frozenset[str] | None, *, in_scope: bool
-) -> _Lookups:
+def _held(imports: _Imports, whole: frozenset[str] | None, *, in_scope: bool) -> _Lookups:
     """What is imported and has one of the names `whole`; None: one of any name."""
     plain: list[str] = []
     parts: list[tuple[str, str, tuple[str, ...]]] = []

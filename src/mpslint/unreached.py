@@ -15,6 +15,7 @@ from mpslint.import_texts import imported_modules, module_name, runs_files
 from mpslint.left_behind import programs
 from mpslint.taken_by_text import is_found_from_inside
 from mpslint.whole import PROSE
+from mpslint.word_holders import stands_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,8 +168,8 @@ class Unreached:
         folder, own = os.path.split(path)
         is_package, stem = own == _INIT, module_name(path)
         holder = os.path.dirname(folder) if is_package else folder
-        word = re.escape(stem.encode("utf-8", "replace"))
-        spoken = re.compile(rb"\b%s\b" % word)
+        named = stem.encode("utf-8", "replace")
+        word = re.escape(named)
         as_file = re.compile(rb"[./]%s\b|\b%s\.py\b" % (word, word))
         around = re.escape(os.path.basename(holder).encode("utf-8", "replace"))
         in_text = re.compile(
@@ -176,11 +177,12 @@ class Unreached:
         )
         package = os.path.join(holder, _INIT)
         inside = folder + os.sep
+        holding = frozenset(self._modules.holding_alone(whole.modules, named))
         for other in whole.modules:
-            data = self._modules.text(other) or b""
             if other == path:
                 continue
-            if stem.encode("utf-8", "replace") in data and spoken.search(data):
+            data = self._modules.text(other) or b""
+            if other in holding:
                 if in_text.search(data):
                     yield other, True
                 if (
@@ -200,9 +202,10 @@ class Unreached:
                 yield other, False
             if self._runs_files(other):
                 yield other, True
-        for other in whole.others:
+        for other in self._modules.holding(whole.others, named):
             data = self._modules.text(other) or b""
-            if (as_file if other.endswith(PROSE) else spoken).search(data):
+            is_prose = other.endswith(PROSE)
+            if as_file.search(data) is not None if is_prose else stands_alone(named, data):
                 yield other, True
 
     def _runs_files(self, other: str) -> bool:

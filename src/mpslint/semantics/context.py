@@ -22,7 +22,7 @@ from mpslint.semantics.guards import Guards
 from mpslint.semantics.handed_work import HandedWork
 from mpslint.semantics.host_notebooks import is_on_host
 from mpslint.semantics.imported import Imported
-from mpslint.semantics.index import Index
+from mpslint.semantics.index import Index, index_of
 from mpslint.semantics.loops import Loops
 from mpslint.semantics.names import Names, canonical
 from mpslint.semantics.placement import Placement
@@ -77,7 +77,7 @@ class Context:
         """Whether rules are asked that nobody has selected, as they would be beside all others."""
         self.unused: Sequence[Unused] = ()
         """The comments that silence nothing, where somebody has looked."""
-        self.index = Index(tree) if index is None else index
+        self.index = index_of(tree) if index is None else index
         self.memo: dict[str, object] = {}
         """What others have worked out for the whole file, by keys of their own."""
 

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Container, Iterator
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 _children: dict[type, tuple[str, ...]] = {}
 _in_order: dict[type, tuple[str, ...]] = {}
@@ -143,6 +144,8 @@ class Index:
     """Parents of all nodes and buckets of those that matter, in source order."""
 
     __slots__ = (
+        "__weakref__",
+        "_endings",
         "_first_rows",
         "_places",
         "_spelled",
@@ -176,6 +179,7 @@ class Index:
         self.strings: list[ast.Constant] = []
         """String constants, without docstrings and other bare strings."""
         self._spelled: dict[str, list[ast.Constant]] | None = None
+        self._endings: dict[str, list[ast.Constant]] | None = None
         self._places: dict[ast.AST, tuple[list[ast.stmt], int]] = {}
         self._first_rows: dict[ast.AST, list[int]] = {}
         if known is None:
@@ -317,6 +321,18 @@ class Index:
                 self._spelled.setdefault(str(constant.value), []).append(constant)
         return self._spelled.get(text, [])
 
+    def ending(self, name: str) -> list[ast.Constant]:
+        """The strings that are a name, or may end in one behind a dot or a colon."""
+        if "." in name or ":" in name:
+            return self.strings
+        if self._endings is None:
+            self._endings = {}
+            for constant in self.strings:
+                text = str(constant.value)
+                last = text[max(text.rfind("."), text.rfind(":")) + 1 :]
+                self._endings.setdefault(last, []).append(constant)
+        return self._endings.get(name, [])
+
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that `statement` stands in."""
         found = self.place(statement)
@@ -356,3 +372,15 @@ class Index:
 
 Known = dict[ast.stmt, Index]
 """Statements of a module, each with the index of it alone."""
+
+_kept: WeakValueDictionary[int, Index] = WeakValueDictionary()
+"""By the identity of its tree, which an index keeps."""
+
+
+def index_of(tree: ast.Module) -> Index:
+    """The index of a tree, the same for all who have the tree at one time: a file that is checked,
+    and one that others ask about it meanwhile."""
+    known = _kept.get(id(tree))
+    if known is None:
+        known = _kept[id(tree)] = Index(tree)
+    return known

@@ -61,6 +61,7 @@ class Function:
         "mask",
         "node",
         "noted",
+        "only_asked",
         "own",
         "prop",
         "refused",
@@ -108,6 +109,8 @@ class Function:
         self.relevant = True
         self.leading = False
         """It is run for those that it calls alone: it names nothing that can matter."""
+        self.only_asked: frozenset[str] | None = None
+        """The parameters of which it only asks what they are, once somebody has looked."""
         self._moves: bool | None = None
         self._names_cuda: bool | None = None
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mpslint.cli.fix import run
-from mpslint.program_files import ProgramFiles
-from mpslint.settings import Settings
-from mpslint.withheld import Projects
+from mpslint.halfway.program_files import ProgramFiles
+from mpslint.settings.settings import Settings
+from mpslint.together.withheld import Projects
 
 CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 START = f"import torch\nfrom torch import nn\n\n{CHOICE}net = nn.Linear(2, 2).to(device)\n"

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from mpslint.checking.linter import lint, screen_for
 from mpslint.cli import run
-from mpslint.linter import lint, screen_for
 from mpslint.model import Confidence
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 INFERRED = "import torch\n\n\ndef load(model, path):\n    model.load_state_dict(torch.load(path))\n"
 CERTAIN = INFERRED + "\n\ndef save(model, path):\n    torch.save(model.cuda().state_dict(), path)\n"

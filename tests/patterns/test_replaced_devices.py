@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.fixing.fixer import fix_source
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 _USES = """net = torch.nn.Linear(2, 2).to({device})
 net(torch.zeros(1, 2, device={device}))

@@ -7,10 +7,10 @@ import ast
 import pytest
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.value import Kind, Value
-from mpslint.semantics.values import MAX_DEPTH, Values
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.terms.value import Kind, Value
+from mpslint.semantics.values.values import MAX_DEPTH, Values
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 
 def context_of(text: str) -> Context:

@@ -12,10 +12,10 @@ from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.references import Reference
 from mpslint.patterns.text import holds_comment, quote, replace, replace_span
-from mpslint.semantics.let_go import may_let_go
-from mpslint.semantics.sure_devices import may_be_text
-from mpslint.semantics.value_syntax import is_path
-from mpslint.semantics.values import Kind
+from mpslint.semantics.destinations.sure_devices import may_be_text
+from mpslint.semantics.reads.let_go import may_let_go
+from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

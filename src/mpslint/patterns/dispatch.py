@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mpslint.patterns.own_device import Tests
     from mpslint.semantics.context import Context
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 _FOR_TOOLS = (
     "noqa",

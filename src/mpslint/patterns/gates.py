@@ -33,9 +33,9 @@ from mpslint.patterns.operand import operand_gate
 from mpslint.patterns.references import Reference
 from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
 from mpslint.patterns.switches import asked
-from mpslint.semantics.flag_uses import moved_elsewhere, parting
-from mpslint.semantics.partners import partner
-from mpslint.semantics.settled_moves import settled
+from mpslint.semantics.operands.partners import partner
+from mpslint.semantics.packages.flag_uses import moved_elsewhere, parting
+from mpslint.semantics.purpose.settled_moves import settled
 from mpslint.semantics.worlds.choices import choices
 from mpslint.semantics.worlds.refused import is_behind_refusal
 

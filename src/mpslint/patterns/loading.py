@@ -29,10 +29,10 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
-from mpslint.semantics.checkpoints import storage_move
-from mpslint.semantics.devices_in_use import device_in_use
-from mpslint.semantics.settled_moves import settled
-from mpslint.semantics.values import Kind
+from mpslint.semantics.destinations.devices_in_use import device_in_use
+from mpslint.semantics.purpose.settled_moves import settled
+from mpslint.semantics.saved.checkpoints import storage_move
+from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -24,13 +24,13 @@ from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.references import Reference
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import reference, reference_level
-from mpslint.semantics.flag_uses import moved_elsewhere
-from mpslint.semantics.ranks import rank_of
-from mpslint.semantics.settled_moves import settled
+from mpslint.semantics.gpus.ranks import rank_of
+from mpslint.semantics.packages.flag_uses import moved_elsewhere
+from mpslint.semantics.purpose.settled_moves import settled
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.index import FunctionNode
+    from mpslint.semantics.syntax.index import FunctionNode
 
 
 _GATED = "functions with gated moves"

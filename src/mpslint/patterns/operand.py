@@ -18,10 +18,10 @@ from mpslint.patterns.references import Reference
 from mpslint.patterns.statements import can_dedent, dedent_body
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.records import NamedTuple
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.legacy_types import CUDA_TYPES
-from mpslint.semantics.settled_moves import settled
-from mpslint.semantics.sure_devices import surely_device
+from mpslint.semantics.destinations.sure_devices import surely_device
+from mpslint.semantics.purpose.settled_moves import settled
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.terms.legacy_types import CUDA_TYPES
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -21,15 +21,15 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
-from mpslint.semantics.destinations import pinned_to_mps
-from mpslint.semantics.sure_devices import surely_device
-from mpslint.semantics.value import Kind
-from mpslint.semantics.value_syntax import is_path
-from mpslint.semantics.wide_partners import meets_wide
+from mpslint.semantics.destinations.destinations import pinned_to_mps
+from mpslint.semantics.destinations.sure_devices import surely_device
+from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.wide.wide_partners import meets_wide
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.wide_dtypes import Request
+    from mpslint.semantics.wide.wide_dtypes import Request
 
 _NARROW = {"float64": "float32", "complex128": "complex64"}
 

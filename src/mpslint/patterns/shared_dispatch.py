@@ -10,8 +10,8 @@ from mpslint.patterns.own_device import Tests, machine_tests, tests_at
 from mpslint.patterns.place import behind_imports, comes_before
 from mpslint.patterns.text import holds_comment, indent_unit, insert, replace
 from mpslint.records import NamedTuple
-from mpslint.semantics.elsewhere import required
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.elsewhere.elsewhere import required
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mpslint.model import Edit
     from mpslint.patterns.place import Place
     from mpslint.semantics.context import Context
-    from mpslint.semantics.names import Binding
+    from mpslint.semantics.names.names import Binding
 
 FEW, MANY = 2, 3
 """So many copies of four lines are worth a function: where they ask the same, and where each asks a

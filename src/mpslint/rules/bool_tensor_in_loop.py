@@ -45,14 +45,16 @@ from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.batch_outputs import goes_through_batches
 from mpslint.semantics.context import Context
-from mpslint.semantics.debug_switches import is_debugging
-from mpslint.semantics.deciding_arms import decides_what_comes
-from mpslint.semantics.giving_up import gives_up
-from mpslint.semantics.loops import LoopKind
-from mpslint.semantics.step_runs import first_of_runs
-from mpslint.semantics.steps import (
+from mpslint.semantics.loops.loops import LoopKind
+from mpslint.semantics.operands.tensor_uses import is_of_tensors
+from mpslint.semantics.purpose.debug_switches import is_debugging
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.purpose.test_files import is_test_file
+from mpslint.semantics.reads.batch_outputs import goes_through_batches
+from mpslint.semantics.reads.deciding_arms import decides_what_comes
+from mpslint.semantics.steps.step_runs import first_of_runs
+from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
     also_waiting,
@@ -63,10 +65,8 @@ from mpslint.semantics.steps import (
     training_on_device,
     trains_on_device,
 )
-from mpslint.semantics.tensor_uses import is_of_tensors
-from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.test_files import is_test_file
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.giving_up import gives_up
 
 _EQUAL = ("allclose", "equal")
 _READING_FUNCTIONS = (

@@ -40,7 +40,7 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.precision import by_rows, least_level, narrow_all
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.wide_dtypes import requests
+from mpslint.semantics.wide.wide_dtypes import requests
 
 
 @rule(

@@ -57,7 +57,7 @@ from mpslint.patterns.counters import COUNTERS, ask_each_backend
 from mpslint.patterns.guard import CUDA, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.skipping_tests import skips_for_cuda
+from mpslint.semantics.purpose.skipping_tests import skips_for_cuda
 
 _ANSWERS = (
     "memory_allocated",

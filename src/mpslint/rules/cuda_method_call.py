@@ -75,12 +75,12 @@ from mpslint.patterns.told_choices import told_with_tests
 from mpslint.patterns.unfixed import BY_HAND, of_move
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.load_places import places_a_checkpoint
-from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
-from mpslint.semantics.purpose import speaks_of_mps
-from mpslint.semantics.spread_by_hand import Spread, spread_by_hand
-from mpslint.semantics.test_code import only_tests_run
+from mpslint.semantics.gpus.spread_by_hand import Spread, spread_by_hand
+from mpslint.semantics.processes.parallel_batches import WRAPPING, left_to_wrapper
+from mpslint.semantics.purpose.purpose import speaks_of_mps
+from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.load_places import places_a_checkpoint
 from mpslint.semantics.worlds.refused import refusal_before
 
 _RAISES = ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere"

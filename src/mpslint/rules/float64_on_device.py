@@ -57,12 +57,12 @@ from mpslint.patterns.precision import (
     narrow_on_mps,
 )
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.caught_errors import is_caught
-from mpslint.semantics.collectives import talks_to_ranks
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import speaks_of_mps
-from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.wide_dtypes import Request, array_origin, arrival, requests
+from mpslint.semantics.gpus.collectives import talks_to_ranks
+from mpslint.semantics.purpose.caught_errors import is_caught
+from mpslint.semantics.purpose.purpose import speaks_of_mps
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.wide.wide_dtypes import Request, array_origin, arrival, requests
 from mpslint.semantics.worlds.events import Kind
 
 _MESSAGES = {

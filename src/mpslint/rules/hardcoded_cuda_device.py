@@ -71,19 +71,19 @@ from mpslint.patterns.numbered import place_numbered
 from mpslint.patterns.promises import literal_level
 from mpslint.patterns.unfixed import BY_HAND, of_literal
 from mpslint.rules.registry import Rule, rule
-from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
-from mpslint.semantics.device_labels import is_label
-from mpslint.semantics.devices import Slot
-from mpslint.semantics.given_to_mocks import is_for_mocks
-from mpslint.semantics.kept_texts import is_kept_text
-from mpslint.semantics.leftovers import is_never_default
-from mpslint.semantics.listed_gpus import is_for_listed_gpus
-from mpslint.semantics.skipping_tests import is_for_skipped_tests
-from mpslint.semantics.spread_by_hand import spread_by_hand
-from mpslint.semantics.trainer_gpus import trainers_of_gpus
+from mpslint.semantics.destinations.device_labels import is_label
+from mpslint.semantics.destinations.kept_texts import is_kept_text
+from mpslint.semantics.devices.devices import Slot
+from mpslint.semantics.gpus.listed_gpus import is_for_listed_gpus
+from mpslint.semantics.gpus.spread_by_hand import spread_by_hand
+from mpslint.semantics.gpus.trainer_gpus import trainers_of_gpus
+from mpslint.semantics.purpose.given_to_mocks import is_for_mocks
+from mpslint.semantics.purpose.skipping_tests import is_for_skipped_tests
+from mpslint.semantics.uses.leftovers import is_never_default
 from mpslint.semantics.worlds.choices import Behind, Written, behind_cuda, written
 from mpslint.semantics.worlds.events import Kind
+from mpslint.sources.screening import names_torch
 
 _UNNAMED = "the file never names torch, and who reads this is not seen"
 

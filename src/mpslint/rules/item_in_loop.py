@@ -96,17 +96,17 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Finding, Label, Severity
 from mpslint.patterns.kept_sum import accumulates, keep_on_device
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.asked_anyway import is_asked_anyway
-from mpslint.semantics.batch_outputs import is_evaluation
 from mpslint.semantics.context import Context
-from mpslint.semantics.element_reads import ElementRead, element_reads
-from mpslint.semantics.gathering import gathered
-from mpslint.semantics.gradient_reads import GradientRead, gradient_reads
-from mpslint.semantics.implicit_reads import compared
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.known_numbers import numbers_read_back
-from mpslint.semantics.loops import Loop
-from mpslint.semantics.number_reads import (
+from mpslint.semantics.loops.loops import Loop
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.reads.asked_anyway import is_asked_anyway
+from mpslint.semantics.reads.batch_outputs import is_evaluation
+from mpslint.semantics.reads.element_reads import ElementRead, element_reads
+from mpslint.semantics.reads.gathering import gathered
+from mpslint.semantics.reads.gradient_reads import GradientRead, gradient_reads
+from mpslint.semantics.reads.implicit_reads import compared
+from mpslint.semantics.reads.known_numbers import numbers_read_back
+from mpslint.semantics.reads.number_reads import (
     is_read,
     numbers_in_forward,
     read_tensor,
@@ -114,10 +114,10 @@ from mpslint.semantics.number_reads import (
     reads_at_steps,
     says_so,
 )
-from mpslint.semantics.own_numbers import own_numbers
-from mpslint.semantics.reading_callees import calls_that_read
-from mpslint.semantics.step_runs import first_of_runs, most_in_one_turn
-from mpslint.semantics.steps import (
+from mpslint.semantics.reads.own_numbers import own_numbers
+from mpslint.semantics.reads.reading_callees import calls_that_read
+from mpslint.semantics.steps.step_runs import first_of_runs, most_in_one_turn
+from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
     also_waiting,
@@ -127,8 +127,8 @@ from mpslint.semantics.steps import (
     trains_on_device,
     trains_what_it_is_given,
 )
-from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.trainer_steps import has_trainer_step
+from mpslint.semantics.steps.trainer_steps import has_trainer_step
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 _WORDS = tuple((*group, b"def ", b"cuda", b"device") for group in TRAINING_WORDS)
 

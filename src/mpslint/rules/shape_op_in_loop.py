@@ -49,13 +49,13 @@ from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.batch_outputs import goes_through_batches
 from mpslint.semantics.context import Context
-from mpslint.semantics.loops import LoopKind
-from mpslint.semantics.masks import needless_selections
-from mpslint.semantics.sized_by_data import ALWAYS, SOMETIMES, is_sized_by_data, operand
-from mpslint.semantics.step_runs import first_of_runs
-from mpslint.semantics.steps import (
+from mpslint.semantics.loops.loops import LoopKind
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.reads.batch_outputs import goes_through_batches
+from mpslint.semantics.reads.masks import needless_selections
+from mpslint.semantics.steps.step_runs import first_of_runs
+from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
     Turns,
@@ -67,7 +67,7 @@ from mpslint.semantics.steps import (
     training_on_device,
     trains_on_device,
 )
-from mpslint.semantics.test_code import only_tests_run
+from mpslint.semantics.values.sized_by_data import ALWAYS, SOMETIMES, is_sized_by_data, operand
 
 
 @rule(

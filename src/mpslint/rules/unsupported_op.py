@@ -55,11 +55,11 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.on_cpu import compute_on_cpu, takes_one_tensor
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.extension_calls import extension_calls, extension_words
-from mpslint.semantics.op_calls import falls_back, may_run_on_mps, oldest_release, op_calls
-from mpslint.semantics.paths import is_among_tests, parts
-from mpslint.semantics.single_cells import leaves_one_cell
-from mpslint.semantics.value import Kind
+from mpslint.semantics.operands.extension_calls import extension_calls, extension_words
+from mpslint.semantics.operands.op_calls import falls_back, may_run_on_mps, oldest_release, op_calls
+from mpslint.semantics.operands.single_cells import leaves_one_cell
+from mpslint.semantics.syntax.paths import is_among_tests, parts
+from mpslint.semantics.terms.value import Kind
 
 
 def _names() -> tuple[bytes, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.index import FUNCTIONS, Index
-from mpslint.semantics.needed_objects import needed_parameters
+from mpslint.semantics.names.needed_objects import needed_parameters
+from mpslint.semantics.syntax.index import FUNCTIONS, Index
 from mpslint.semantics.worlds.cuda_classes import is_for_cuda
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter

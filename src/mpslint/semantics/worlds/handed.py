@@ -7,7 +7,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.index import statements, walk
+from mpslint.semantics.syntax.index import statements, walk
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.machines import CUDA, PORTED
 from mpslint.semantics.worlds.relevance import matters

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.semantics.index import walk
+from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.worlds.values import UNKNOWN, Atom, Symbol
 
 STARTS = "init_process_group"

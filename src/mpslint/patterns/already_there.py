@@ -15,7 +15,8 @@ from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.semantics.operands.made_of import made_beside, roots
 from mpslint.semantics.operands.partners import partner
-from mpslint.semantics.steps.forward_inputs import from_forward, is_given
+from mpslint.semantics.operands.pass_inputs import is_given
+from mpslint.semantics.steps.forward_inputs import from_forward
 from mpslint.semantics.terms.value_tables import NEW_FACTORIES
 
 if TYPE_CHECKING:

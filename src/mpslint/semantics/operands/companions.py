@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.operands.made_of import ELSEWHERE
 from mpslint.semantics.operands.partners import partner
-from mpslint.semantics.steps.forward_inputs import input_beside
+from mpslint.semantics.operands.pass_inputs import input_beside
 from mpslint.semantics.terms.legacy_types import CUDA_TYPES
 from mpslint.semantics.terms.value_tables import FACTORIES
 

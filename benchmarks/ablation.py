@@ -25,17 +25,17 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mpslint.discovery import targets
+from mpslint.checking.linter import lint
 from mpslint.errors import BadSource
 from mpslint.facts import data, priors
 from mpslint.facts.priors import Prior
-from mpslint.linter import lint
-from mpslint.neighbours import Neighbours
-from mpslint.opening import located, open_source
-from mpslint.reading import read_bytes
-from mpslint.screening import speaks_of_torch
-from mpslint.settings import Settings
-from mpslint.settings_file import SettingsFinder
+from mpslint.folders.discovery import targets
+from mpslint.project.neighbours import Neighbours
+from mpslint.settings.file import SettingsFinder
+from mpslint.settings.settings import Settings
+from mpslint.sources.opening import located, open_source
+from mpslint.sources.reading import read_bytes
+from mpslint.sources.screening import speaks_of_torch
 
 Found = dict[tuple[object, ...], list[object]]
 """The fixes of findings at a place with a message."""

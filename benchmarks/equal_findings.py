@@ -49,15 +49,15 @@ def with_shortcuts(folder: Path, here: str, *options: str) -> Found:
 
 def without_shortcuts(folder: Path) -> Found:
     """All rules on all files, whatever words stand in them."""
-    from mpslint.discovery import targets
+    from mpslint.checking.linter import lint
     from mpslint.errors import BadSource
-    from mpslint.linter import lint
-    from mpslint.neighbours import Neighbours
-    from mpslint.opening import located, open_source
-    from mpslint.reading import read_bytes
-    from mpslint.screening import speaks_of_torch
-    from mpslint.settings import Settings
-    from mpslint.settings_file import SettingsFinder
+    from mpslint.folders.discovery import targets
+    from mpslint.project.neighbours import Neighbours
+    from mpslint.settings.file import SettingsFinder
+    from mpslint.settings.settings import Settings
+    from mpslint.sources.opening import located, open_source
+    from mpslint.sources.reading import read_bytes
+    from mpslint.sources.screening import speaks_of_torch
 
     found: Found = {}
     around: dict[Settings, Neighbours] = {}

@@ -16,8 +16,8 @@ def main(what: str, folder: Path) -> None:
     gc.disable()
     words: list[bytes] = []
     if what != "read":
-        from mpslint.linter import screen_for
-        from mpslint.settings import Settings
+        from mpslint.checking.linter import screen_for
+        from mpslint.settings.settings import Settings
 
         words = screen_for(Settings(), "x.py").words
     for path in folder.rglob("*.py"):

@@ -13,14 +13,20 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from mpslint import foreseen, imported_runs, linter, runner, source, suppress
-from mpslint.discovery import targets
+from mpslint.project.project.runs import imported_runs
+
+from mpslint.checking.checking import linter
+from mpslint.findings import suppress
+from mpslint.folders.discovery import targets
 from mpslint.output import Style, render
-from mpslint.reached import Reached
-from mpslint.semantics.index import Index
-from mpslint.semantics.names import Names
+from mpslint.porting import foreseen
+from mpslint.project.runs.reached import Reached
+from mpslint.running import runner
+from mpslint.semantics.names.names import Names
+from mpslint.semantics.syntax.index import Index
 from mpslint.semantics.worlds.file import Worlds
-from mpslint.settings_file import SettingsFinder
+from mpslint.settings.file import SettingsFinder
+from mpslint.sources import source
 
 PARTS = (
     "reading",

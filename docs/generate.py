@@ -18,7 +18,7 @@ from rule_example import tried
 from mpslint.model import Applicability, Confidence
 from mpslint.rules.registry import Rule
 from mpslint.rules.registry import declared_rules as all_rules
-from mpslint.settings_table import schema
+from mpslint.settings.table import schema
 
 ROOT = Path(__file__).resolve().parent.parent
 GROUPS = {

@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from mpslint.fixer import fix_source
-from mpslint.fixing import Planned, unified_diff
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
+from mpslint.findings.results import FileResult
+from mpslint.fixing.fixer import fix_source
+from mpslint.fixing.fixing import Planned, unified_diff
 from mpslint.output import Style, render
-from mpslint.results import FileResult
 from mpslint.rules.registry import Rule
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 NAME, NEWLINE = "example.py", "\n"
 _MARK = re.compile(r"[ \t]*#(?:\s*MPS\d{3}(?:@\d+-\d+)?)+\s*$", re.MULTILINE)

@@ -6,8 +6,8 @@ import ast
 import textwrap
 
 from mpslint.semantics.context import Context
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 
 def probed(program: str) -> tuple[Context, list[ast.expr]]:

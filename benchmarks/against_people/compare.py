@@ -7,14 +7,14 @@ import difflib
 import re
 from typing import NamedTuple
 
+from mpslint.checking.linter import lint
 from mpslint.errors import BadSource
-from mpslint.fixing import Planned, plan
-from mpslint.linter import lint
+from mpslint.fixing.fixing import Planned, plan
 from mpslint.model import Finding
-from mpslint.opening import located
-from mpslint.project import Project
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.project.project import Project
+from mpslint.settings.settings import Settings
+from mpslint.sources.opening import located
+from mpslint.sources.source import SourceFile
 
 Rows = tuple[int, int]
 """First and last row, 1-based; the last one is below the first where rows were removed."""

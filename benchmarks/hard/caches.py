@@ -13,7 +13,7 @@ from typing import Any
 from project import CHECK, Project
 from told import REPOSITORY, Row, environment
 
-from mpslint.cache import packed, unpacked
+from mpslint.running.cache import packed, unpacked
 
 
 def _filled(project: Project) -> tuple[bytes, Path]:

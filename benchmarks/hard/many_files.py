@@ -66,8 +66,8 @@ def pythons(named: Sequence[str]) -> dict[str, str]:
 
 def every_file(folders: Sequence[str]) -> list[str]:
     """The files below the folders as a run would list them."""
-    from mpslint.discovery import targets
-    from mpslint.settings_file import SettingsFinder
+    from mpslint.folders.discovery import targets
+    from mpslint.settings.file import SettingsFinder
 
     finder = SettingsFinder({"exclude": (), "respect_gitignore": False}, isolated=True)
     unsaid: list[str] = []

@@ -15,13 +15,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from mpslint.checking import check_bytes, guarded
-from mpslint.reading import read_bytes
-from mpslint.results import FileResult
-from mpslint.settings import Settings
+from mpslint.checking.checking import check_bytes, guarded
+from mpslint.findings.results import FileResult
+from mpslint.settings.settings import Settings
+from mpslint.sources.reading import read_bytes
 
 if TYPE_CHECKING:
-    from mpslint.checking import Around
+    from mpslint.checking.checking import Around
 
 EVERY_RULE = Settings(select=("ALL",))
 

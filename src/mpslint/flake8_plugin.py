@@ -12,19 +12,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from mpslint import __version__
-from mpslint.screening import speaks_of_torch
+from mpslint.sources.screening import speaks_of_torch
 
 if TYPE_CHECKING:
     import argparse
     import ast
     from collections.abc import Iterator
 
-    from mpslint.baseline import Baseline
-    from mpslint.checking import Around
+    from mpslint.checking.checking import Around
+    from mpslint.findings.baseline import Baseline
     from mpslint.model import Finding
-    from mpslint.settings import Settings
-    from mpslint.settings_file import SettingsFinder
-    from mpslint.source import SourceFile
+    from mpslint.settings.file import SettingsFinder
+    from mpslint.settings.settings import Settings
+    from mpslint.sources.source import SourceFile
 
 Violation = tuple[int, int, str, type]
 _FAMILY = "MPS"
@@ -71,11 +71,11 @@ class Plugin:
         yield from found
 
     def _findings(self) -> Iterator[Violation]:
-        from mpslint.checking import neighbours_of
+        from mpslint.basics.printable import printable
+        from mpslint.checking.checking import neighbours_of
+        from mpslint.checking.linter import lint
         from mpslint.errors import MpslintError
-        from mpslint.linter import lint
-        from mpslint.printable import printable
-        from mpslint.source import SourceFile
+        from mpslint.sources.source import SourceFile
 
         try:
             settings = self._settings()
@@ -96,14 +96,14 @@ class Plugin:
     def _unknown(self, findings: list[Finding], baseline: str, source: SourceFile) -> list[Finding]:
         """The findings that the baseline does not know."""
         if baseline not in self._baselines:
-            from mpslint.baseline import read_baseline
+            from mpslint.findings.baseline import read_baseline
 
             self._baselines[baseline] = read_baseline(baseline)
         return self._baselines[baseline].unknown(self._path, findings, source)
 
     def _settings(self) -> Settings:
         """What the settings files say, and the rules that flake8's options switch on."""
-        from mpslint.settings_file import SettingsFinder
+        from mpslint.settings.file import SettingsFinder
 
         cls = type(self)
         if cls._finder is None:
@@ -115,7 +115,7 @@ class Plugin:
 
 def _is_rule(selector: str) -> bool:
     from mpslint.errors import BadSettings
-    from mpslint.selectors import resolve
+    from mpslint.settings.selectors import resolve
 
     try:
         resolve(selector)

@@ -136,6 +136,7 @@ class Finding:
         "labels",
         "message",
         "name",
+        "quiet",
         "reason",
         "row",
         "severity",
@@ -180,6 +181,8 @@ class Finding:
         """Nobody has looked whether the fix can be written here."""
         self.follows = False
         """Its fix, once built, will be one that `follows`."""
+        self.quiet = False
+        """It is told to nobody: its fix goes along with those of what reads the same."""
         self.reason: str | None = None
         """What the analysis of the fixed text has against its fix."""
         self._unfixed = unfixed

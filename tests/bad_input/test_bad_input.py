@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import CUDA_ONLY, PORTABLE, Cli, Ran
 
-import mpslint.writer
+import mpslint.sources.writer
 
 
 def one_line(ran: Ran, *parts: str) -> None:
@@ -178,13 +178,13 @@ def test_a_file_that_changes_while_it_is_fixed_keeps_the_change(
 ) -> None:
     path = project / "a.py"
     path.write_text(CUDA_ONLY)
-    real = mpslint.writer.replace
+    real = mpslint.sources.writer.replace
 
     def edit_first(*arguments: object) -> None:
         path.write_text("# somebody's edit\n" + CUDA_ONLY)
         real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(mpslint.writer, "replace", edit_first)
+    monkeypatch.setattr(mpslint.sources.writer, "replace", edit_first)
     ran = cli("fix", "--no-verify", "a.py")
     one_line(ran, "a.py: has changed since it was read; run mpslint again; the file is unchanged")
     assert path.read_text() == "# somebody's edit\n" + CUDA_ONLY

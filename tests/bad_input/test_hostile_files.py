@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import CUDA_ONLY, Cli, Ran
 
-from mpslint.files import files_below, read_regular
+from mpslint.sources.files import files_below, read_regular
 
 ENDLESS = 120
 """Seconds; what has no end is ended then, and the test with it."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mpslint.discovery import targets
+from mpslint.folders.discovery import targets
 from mpslint.report import html
 from mpslint.report.survey import survey
-from mpslint.runner import check_all
-from mpslint.settings_file import SettingsFinder
+from mpslint.running.runner import check_all
+from mpslint.settings.file import SettingsFinder
 from mpslint.verify import tracing
 from mpslint.verify.report import Report, Run
 from mpslint.verify.timeline import Event, last_step

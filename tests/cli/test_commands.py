@@ -232,7 +232,7 @@ def test_an_internal_error_is_one_line(
         raise ZeroDivisionError("a fault")
 
     (project / "a.py").write_text(CUDA_ONLY)
-    monkeypatch.setattr("mpslint.runner.check_all", broken)
+    monkeypatch.setattr("mpslint.running.runner.check_all", broken)
     ran = cli("check")
     assert ran.code == 2
     assert ran.err.startswith("error: mpslint: internal error: ZeroDivisionError: a fault (please")
@@ -243,7 +243,7 @@ def test_an_interrupt_is_exit_130(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> 
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mpslint.runner.check_all", interrupt)
+    monkeypatch.setattr("mpslint.running.runner.check_all", interrupt)
     assert cli("check") == (130, "", "interrupted\n")
 
 

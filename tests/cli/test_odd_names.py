@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from conftest import CUDA_ONLY, PORTABLE, Cli
 
+from mpslint.basics.printable import patch_name, printable, printable_path
+from mpslint.findings.results import FileResult
 from mpslint.model import Finding, Label, Severity
 from mpslint.output import FORMATS, Style, render
-from mpslint.printable import patch_name, printable, printable_path
-from mpslint.results import FileResult
 from mpslint.verify.report import Report, Run
 
 ODD = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import CUDA_ONLY, Cli
 
-from mpslint.nearest import nearest
+from mpslint.basics.nearest import nearest
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import Cli
 
-import mpslint.promised
+import mpslint.together.promised
 
 MOVING = """\
 import torch
@@ -36,13 +36,13 @@ ON_CUDA_ALONE = "print(torch.cuda.current_device())\n"
 def worked_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """One entry for each time that files were looked at together."""
     times: list[str] = []
-    real = mpslint.promised.as_promised
+    real = mpslint.together.promised.as_promised
 
     def counted(*given: object) -> None:
         times.append("looked at together")
         real(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(mpslint.promised, "as_promised", counted)
+    monkeypatch.setattr(mpslint.together.promised, "as_promised", counted)
     return times
 
 

@@ -47,6 +47,18 @@ def test_three_files_share_a_helper(project: Path) -> None:
         assert "is_available" not in texts[name]
 
 
+def test_files_share_one_as_well_where_their_fixes_are_unsafe(project: Path) -> None:
+    strange = SCRIPT.replace("import torch\n", "import strange\nimport torch\n", 1)
+    strange = strange.replace("print(net(", "print(strange.of(net(").rstrip() + ")\n"
+    assert "is_available" not in "".join(fix(project, "train.py", "test.py", text=strange).values())
+
+    run(["--no-verify", "--no-cache", "--quiet", "--unsafe-fixes", "."])
+
+    assert (project / "device.py").read_text().count("def get_device()") == 1
+    for name in ("train.py", "test.py"):
+        assert "device = get_device()\n" in (project / name).read_text()
+
+
 def test_two_files_share_one_as_well(project: Path) -> None:
     texts = fix(project, "train.py", "test.py")
     assert list(texts) == ["device.py", "test.py", "train.py"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Cli
 
-from mpslint.tally import Tally, tally
+from mpslint.findings.tally import Tally, tally
 
 RAISED = """\
 import torch

@@ -14,13 +14,13 @@ distributed = pytest.importorskip("distributed", reason="needs the extra `dask`:
 
 PRELOAD = """
 import os, signal
-import mpslint.pool
-from mpslint.runner import check_job as real
+import mpslint.running.pool
+from mpslint.running.runner import check_job as real
 def check(job, **more):
     if job.target.path.endswith("deadly.py"):
         os.kill(os.getpid(), signal.SIGKILL)
     return real(job, **more)
-mpslint.pool.check_job = check
+mpslint.running.pool.check_job = check
 """
 
 
@@ -101,7 +101,7 @@ def test_a_worker_that_dies_costs_its_file_and_the_run_goes_on(
 
 
 def test_no_scheduler_is_one_line(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mpslint.cluster._PATIENCE", 0.5)
+    monkeypatch.setattr("mpslint.running.cluster._PATIENCE", 0.5)
     ran = cli("check", "--no-cache", "--executor", "dask://127.0.0.1:9")
     assert ran.code == 2
     assert ran.err.startswith("error: dask://127.0.0.1:9: no Dask scheduler answers there")
@@ -111,7 +111,7 @@ def test_no_scheduler_is_one_line(cli: Cli, files: Path, monkeypatch: pytest.Mon
 def test_workers_of_another_version_are_refused(
     cli: Cli, files: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mpslint.cluster.__version__", "99.0")
+    monkeypatch.setattr("mpslint.running.cluster.__version__", "99.0")
     ran = cli("check", "--no-cache", "--executor", address)
     assert ran.code == 2
     assert "here is 99.0" in ran.err

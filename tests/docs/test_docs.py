@@ -9,7 +9,7 @@ import pytest
 from conftest import Cli
 
 from mpslint.cli import COMMANDS
-from mpslint.settings_table import KEYS
+from mpslint.settings.table import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

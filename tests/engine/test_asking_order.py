@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.fixer import fix_source
+from mpslint.fixing.fixer import fix_source
 from mpslint.patterns.asking_order import first_asked
-from mpslint.project import Project, helper_path
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.project.project import Project, helper_path
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 PROGRAM = "import torch\n\nprint(torch.zeros(2).cuda())\nprint(torch.ones(2).cuda())\n"
 CUDA_FIRST = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'

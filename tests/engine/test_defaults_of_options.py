@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
+from mpslint.fixing.fixer import fix_source
 from mpslint.model import Applicability
-from mpslint.project import Project
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.project.project import Project
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 HEAD = "import argparse\n\nimport torch\nfrom torch import nn\n\n\n"
 MAIN = """\

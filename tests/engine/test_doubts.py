@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mpslint.cli.fix import run
-from mpslint.program_files import ProgramFiles
-from mpslint.settings import Settings
-from mpslint.withheld import Projects
+from mpslint.halfway.program_files import ProgramFiles
+from mpslint.settings.settings import Settings
+from mpslint.together.withheld import Projects
 
 CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 START = f"import torch\nfrom torch import nn\n\n{CHOICE}net = nn.Linear(2, 2).to(device)\n"
@@ -55,6 +55,11 @@ def test_a_program_of_which_all_is_understood_is_opened(
             "import numpy as np\n",
             "print(np.mean(out.detach()))\n",
             "np.mean(out.detach()) may be given a tensor on MPS, which raises TypeError",
+        ),
+        (
+            "import numpy as np\n",
+            "print(np.full((2, 2), out.detach()))\n",
+            "np.full((2, 2), out.detach()) may be given a tensor on MPS",
         ),
         (
             "import dlib\n",
@@ -111,6 +116,9 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
     [
         ("import numpy as np\n", "kept = np.zeros((1, 2))\nkept[0] = net(out).detach().cpu()\n"),
         ("import numpy as np\n", "print(np.mean([out.sum().item()]))\n"),
+        ("import numpy as np\n", "print(np.ones((out.size(0), *net.shape)))\n"),
+        ("import numpy as np\n", "print(np.random.normal(0, 1, (out.argmax(), 2)))\n"),
+        ("import coqpit\n", "print(coqpit.Coqpit(out))\n"),
         (
             "import numpy as np\n",
             "scores = torch.from_numpy(np.load('a').astype(np.float32)).to(device)\n",

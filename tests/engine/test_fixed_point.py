@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from conftest import FIXTURES
 
-from mpslint.edits import kept_outside, origin, spliced
 from mpslint.errors import BadSource
-from mpslint.fixer import fix_source
+from mpslint.findings.suppress import comments, may_be_unused
+from mpslint.fixing.fixer import fix_source
 from mpslint.model import Edit
-from mpslint.opening import open_source
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
-from mpslint.suppress import comments, may_be_unused
+from mpslint.settings.settings import Settings
+from mpslint.sources.edits import kept_outside, origin, spliced
+from mpslint.sources.opening import open_source
+from mpslint.sources.source import SourceFile
 
 REFUSED = [FIXTURES / "notebooks" / name for name in ("broken.ipynb", "version3.ipynb")]
 """Broken on purpose; every other file must open."""

@@ -7,12 +7,12 @@ from types import FrameType
 
 import pytest
 
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
+from mpslint.findings.results import FileResult
 from mpslint.output import Style, render
-from mpslint.results import FileResult
 from mpslint.rules.registry import all_rules
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 LOOP = (
     "def f(model, loader):\n  for b in loader:\n    loss = model(b.cuda())\n    loss.backward()\n"

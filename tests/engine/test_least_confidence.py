@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from mpslint.checking.linter import lint, screen_for
 from mpslint.cli import run
-from mpslint.linter import lint, screen_for
 from mpslint.model import Confidence
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 INFERRED = "import torch\n\n\ndef load(model, path):\n    model.load_state_dict(torch.load(path))\n"
 CERTAIN = INFERRED + "\n\ndef save(model, path):\n    torch.save(model.cuda().state_dict(), path)\n"
@@ -86,13 +86,30 @@ GUARDED = DECIDING.replace("            break\n", "            {}\n")
 
 
 @pytest.mark.parametrize(
-    "done", ["raise ValueError(loss)", "print('diverged')", "import pdb; pdb.set_trace()"]
+    "done",
+    [
+        "raise ValueError(loss)",
+        "print('diverged')",
+        "import pdb; pdb.set_trace()",
+        "state = model.state_dict(); torch.save(state, 'diverged.pt')",
+        "state = model.state_dict(); state['at'] = loss; print(state)",
+        "seen = loss; exit(1)",
+    ],
 )
 def test_a_check_for_numbers_is_told_that_ends_all_or_tells_of_it(done: str) -> None:
     assert "MPS306" in codes(GUARDED.format("loss.isnan()", done), Settings())
 
 
-@pytest.mark.parametrize("done", ["continue", "loss.backward()", "loss = loss.nan_to_num()"])
+@pytest.mark.parametrize(
+    "done",
+    [
+        "continue",
+        "loss.backward()",
+        "loss = loss.nan_to_num()",
+        "model.bad = True",
+        "model[0] = loss",
+    ],
+)
 def test_one_that_a_step_hangs_on_is_told_where_it_is_asked_for(done: str) -> None:
     text = GUARDED.format("torch.isfinite(loss)", done)
     assert "MPS306" not in codes(text, Settings())
@@ -170,9 +187,11 @@ class Block(torch.nn.Module):
     [
         "assert (weights > 0).all()",
         "if torch.isnan(weights).any(): raise ValueError('not a number')",
+        "if torch.isnan(weights).any(): exit(1)",
+        "if torch.isnan(weights).any(): print('not a number')",
     ],
 )
-def test_a_check_that_ends_all_is_told_in_forward_passes(ending: str) -> None:
+def test_a_check_that_ends_all_or_tells_of_it_is_told_in_forward_passes(ending: str) -> None:
     assert "MPS306" in codes(FORWARD.format(ending), Settings())
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mpslint.project import Project
-from mpslint.settings import Settings
+from mpslint.project.project import Project
+from mpslint.settings.settings import Settings
 
 NAMES = ("delta", "alpha", "echo", "bravo", "charlie", "foxtrot", "golf")
 

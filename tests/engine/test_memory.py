@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from conftest import FIXTURES
 
-from mpslint import collector
-from mpslint.discovery import Target
-from mpslint.linter import lint
-from mpslint.promised import as_promised
+from mpslint.basics import collector
+from mpslint.checking.linter import lint
+from mpslint.folders.discovery import Target
 from mpslint.rules.registry import all_rules
-from mpslint.runner import check_all
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.running.runner import check_all
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
+from mpslint.together.promised import as_promised
 
 ALL = Settings(select=("ALL",))
 FILES = sorted((FIXTURES / "rules").glob("*/*.py"))

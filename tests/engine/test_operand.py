@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from conftest import Cli
 
-from mpslint.fixer import fix_source
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
+from mpslint.fixing.fixer import fix_source
 from mpslint.model import Applicability
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "engine" / "own_device" / "masked.py"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.project import Project
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.fixing.fixer import fix_source
+from mpslint.project.project import Project
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 FILES = Path(__file__).resolve().parents[2] / "fixtures" / "engine" / "own_device"
 

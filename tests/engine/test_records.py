@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.expressions import later
+from mpslint.basics.expressions import later
 from mpslint.records import NamedTuple
 
 
@@ -87,7 +87,7 @@ import sys
 sys.argv = ["mpslint", "check", "--no-cache", "--isolated", sys.argv[1]]
 from mpslint.__main__ import main
 main()
-print(sorted({"dataclasses", "inspect", "tokenize", "mpslint.notebook"} & set(sys.modules)))
+print(sorted({"dataclasses", "inspect", "tokenize", "mpslint.sources.notebook"} & set(sys.modules)))
 """
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from conftest import CUDA_ONLY, FIXTURES
 
-from mpslint.linter import Screen, lint, screen_for
+from mpslint.checking.linter import Screen, lint, screen_for
 from mpslint.rules.registry import Rule
-from mpslint.screening import Demand, may_be_called, names_in
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.screening import Demand, may_be_called, names_in
+from mpslint.sources.source import SourceFile
 
 ALL = Settings(select=("ALL",))
 FOLDERS = sorted(path for path in (FIXTURES / "rules").iterdir() if path.is_dir())

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.project import Project
-from mpslint.semantics.elsewhere import Elsewhere
-from mpslint.settings import Settings
+from mpslint.project.project import Project
+from mpslint.semantics.elsewhere.elsewhere import Elsewhere
+from mpslint.settings.settings import Settings
 
 CUDA = 'import torch\n\n\ndef get_device():\n    return torch.device("cuda")\n'
 CPU = CUDA.replace("cuda", "cpu")

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from mpslint.project.project.layout import modules
 
-from mpslint import modules
-from mpslint.modules import Modules
-from mpslint.settings import Settings
+from mpslint.project.layout.modules import Modules
+from mpslint.settings.settings import Settings
 
 MANY = 3 * modules._MOST_BESIDE
 

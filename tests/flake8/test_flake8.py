@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import CUDA_ONLY, FIXTURES, Cli
 
-import mpslint.linter
+import mpslint.checking.linter
 from mpslint.flake8_plugin import Plugin
 from mpslint.rules.registry import all_rules
 
@@ -161,7 +161,7 @@ def test_an_internal_error_is_one_finding(monkeypatch: pytest.MonkeyPatch) -> No
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a fault\nin two lines")
 
-    monkeypatch.setattr(mpslint.linter, "lint", broken)
+    monkeypatch.setattr(mpslint.checking.linter, "lint", broken)
     plugin = Plugin(ast.parse(CUDA_ONLY), CUDA_ONLY.splitlines(keepends=True), "a.py")
     assert list(plugin.run()) == [
         (1, 0, "MPS999 internal error: ZeroDivisionError: a fault in two lines", Plugin)
@@ -179,4 +179,6 @@ print(sorted(name for name in sys.modules if name.startswith("mpslint.")))
 
 def test_a_file_without_torch_imports_nothing() -> None:
     ran = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True, check=True)
-    assert ran.stdout == "['mpslint.flake8_plugin', 'mpslint.screening']\n"
+    assert (
+        ran.stdout == "['mpslint.flake8_plugin', 'mpslint.sources', 'mpslint.sources.screening']\n"
+    )

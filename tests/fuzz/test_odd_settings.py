@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpslint.errors import BadSettings
-from mpslint.settings_file import SettingsFinder
-from mpslint.settings_table import KEYS
+from mpslint.settings.file import SettingsFinder
+from mpslint.settings.table import KEYS
 
 from .budget import tries
 from .mutations import mutated

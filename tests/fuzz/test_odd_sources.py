@@ -12,13 +12,13 @@ import hypothesmith
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mpslint.checking import check_bytes, guarded
-from mpslint.fixing import Planned, plan
+from mpslint.checking.checking import check_bytes, guarded
+from mpslint.findings.results import FileResult
+from mpslint.fixing.fixing import Planned, plan
 from mpslint.model import Applicability
-from mpslint.opening import open_source
-from mpslint.results import FileResult
-from mpslint.screening import speaks_of_torch
-from mpslint.settings import Settings
+from mpslint.settings.settings import Settings
+from mpslint.sources.opening import open_source
+from mpslint.sources.screening import speaks_of_torch
 
 from .budget import tries
 from .mutations import NOTEBOOKS, SOURCES, about_torch, mutated

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from conftest import CUDA_ONLY, FIXTURES, Cli
 
+from mpslint.checking.linter import lint
 from mpslint.errors import BadSource
-from mpslint.linter import lint
 from mpslint.model import Severity
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 HEAD = "import torch\n\n\ndef f(x):\n"
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from mpslint.linter import lint
-from mpslint.opening import open_source
-from mpslint.settings import Settings
+from mpslint.checking.linter import lint
+from mpslint.settings.settings import Settings
+from mpslint.sources.opening import open_source
 
 IMPORT = "import torch\nfrom apex import amp\n"
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from conftest import FIXTURES, Cli
 
+from mpslint.checking.linter import lint
 from mpslint.errors import BadSource
-from mpslint.fixing import Planned, plan, unified_diff
-from mpslint.linter import lint
+from mpslint.fixing.fixing import Planned, plan, unified_diff
 from mpslint.model import Edit
-from mpslint.notebook.source import NotebookSource
-from mpslint.opening import located, open_source
-from mpslint.settings import Settings
+from mpslint.settings.settings import Settings
+from mpslint.sources.notebook.source import NotebookSource
+from mpslint.sources.opening import located, open_source
 
 NOTEBOOKS = FIXTURES / "notebooks"
 GOOD = ("basic", "tight", "magics")

@@ -7,10 +7,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpslint.edits import spliced
 from mpslint.model import Edit
-from mpslint.notebook.document import Cell, parse
-from mpslint.notebook.splice import json_edits
+from mpslint.sources.edits import spliced
+from mpslint.sources.notebook.document import Cell, parse
+from mpslint.sources.notebook.splice import json_edits
 
 LINES = ["import torch\n", "\n", "x = '\u00e9\\\\'  # \u2713\n", '\U0001f600 = "tab\t"\n', "last"]
 

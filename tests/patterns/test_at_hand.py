@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from mpslint.fixer import fix_source
-from mpslint.notebook.source import NotebookSource
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.fixing.fixer import fix_source
+from mpslint.settings.settings import Settings
+from mpslint.sources.notebook.source import NotebookSource
+from mpslint.sources.source import SourceFile
 
 
 def fixed(text: str) -> str:

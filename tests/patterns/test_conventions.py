@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.fixing.fixer import fix_source
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 LONG = (
     "import torch\n\nDEVICE = {0}cuda{0} if torch.cuda.is_available() else {0}cpu{0}\n"

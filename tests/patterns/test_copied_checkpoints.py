@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.fixing.fixer import fix_source
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 TRAINER = """\
 import torch

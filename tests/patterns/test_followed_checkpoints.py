@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.fixing.fixer import fix_source
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 from tests.conftest import Cli
 
 TRAINER = """\

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.fixing.fixer import fix_source
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 HARM = Path(__file__).parents[2] / "fixtures" / "harm"
 
@@ -203,7 +203,7 @@ class Other(Agent):
 
 
 def test_options_that_others_may_make_get_no_device(tmp_path: Path) -> None:
-    from mpslint.project import Project
+    from mpslint.project.project import Project
 
     path = tmp_path / "train.py"
     (tmp_path / ".git").mkdir()

@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.fixing.fixer import fix_source
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 MOVED = "(c - 1) * torch.ones(2).cuda() if x.is_cuda else (c - 1) * torch.ones(2)"
 

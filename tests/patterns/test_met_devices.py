@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
+from mpslint.fixing.fixer import fix_source
 from mpslint.model import Applicability
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 CHOSEN = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
 MASK = """\

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
+from mpslint.fixing.fixer import fix_source
 from mpslint.model import Applicability
-from mpslint.semantics import numbers_given
 from mpslint.semantics.context import Context
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.gpus import numbers_given
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 from tests.conftest import Cli
 
 OBJECT = """\

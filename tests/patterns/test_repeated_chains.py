@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from conftest import Cli
 
-from mpslint.fixer import fix_source
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.fixing.fixer import fix_source
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 CHOICE = 'torch.device(f"cuda:{gpu_id}" if torch.cuda.is_available() and gpu_id >= 0 else "cpu")'
 BUFFER = f"""\

@@ -10,8 +10,8 @@ import pytest
 from mpslint.patterns import statements
 from mpslint.patterns.statements import can_dedent, dedent_body
 from mpslint.semantics.context import Context
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 RULES = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
 PLACES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mpslint.patterns.text import indent_unit
-from mpslint.source import SourceFile
+from mpslint.sources.source import SourceFile
 
 DOCSTRING = '"""Usage:\n  python serve.py\n"""\n'
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.discovery import targets
+from mpslint.folders.discovery import targets
 from mpslint.report.model import Survey
 from mpslint.report.survey import survey
-from mpslint.runner import check_all
-from mpslint.settings_file import SettingsFinder
+from mpslint.running.runner import check_all
+from mpslint.settings.file import SettingsFinder
 
 Surveyed = Callable[..., Survey]
 

@@ -101,10 +101,10 @@ def test_where_all_lies_in_one_folder_the_chart_begins_inside(surveyed) -> None:
 
 
 def test_an_area_below_the_root_of_the_disk_keeps_its_path(surveyed, project) -> None:
-    from mpslint.discovery import targets
+    from mpslint.folders.discovery import targets
     from mpslint.report.survey import survey as survey_of
-    from mpslint.runner import check_all
-    from mpslint.settings_file import SettingsFinder
+    from mpslint.running.runner import check_all
+    from mpslint.settings.file import SettingsFinder
 
     surveyed({"a/b.py": SAFE})
     found = list(targets([str(project)], SettingsFinder({}, isolated=True), print))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.linter import lint
-from mpslint.neighbours import Neighbours
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.checking.linter import lint
+from mpslint.project.neighbours import Neighbours
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 CHECKS = """\
 import torch

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.linter import lint
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.checking.linter import lint
+from mpslint.fixing.fixer import fix_source
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 CHOSEN = """\
 import torch

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
 from mpslint.model import Severity
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 IMPORTS = "import torch\n"
 RAISES = (Severity.BREAKS, ".cuda() raises AssertionError where there is no CUDA; ")

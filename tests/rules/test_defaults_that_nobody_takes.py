@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.linter import lint
-from mpslint.neighbours import Neighbours
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
-from mpslint.whole import _MOST_FILES
+from mpslint.checking.linter import lint
+from mpslint.project.layout.whole import _MOST_FILES
+from mpslint.project.neighbours import Neighbours
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 from tests.conftest import Cli
 
 HEAD = """\

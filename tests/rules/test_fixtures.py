@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.fixer import fix_source
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
+from mpslint.fixing.fixer import fix_source
 from mpslint.rules.registry import all_rules
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
 RULES = {rule.name: rule for rule in all_rules()}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.linter import lint
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.checking.linter import lint
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 from tests.conftest import Cli
 
 PROGRAM = """\

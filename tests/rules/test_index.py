@@ -10,7 +10,7 @@ import pytest
 from conftest import CUDA_ONLY, FIXTURES
 
 from mpslint.rules.registry import Rule, all_rules, declared_rules
-from mpslint.screening import names_in
+from mpslint.sources.screening import names_in
 
 LISTED = """
 import sys

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
 from mpslint.model import Confidence
-from mpslint.neighbours import Neighbours
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.project.neighbours import Neighbours
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 LOAD = """
 import torch

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.linter import lint
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.checking.linter import lint
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 RULES = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
 FOLDERS = {

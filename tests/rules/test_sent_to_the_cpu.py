@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.linter import lint
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.checking.linter import lint
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 HEAD = """\
 import contextlib

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import Cli
 
-from mpslint.linter import lint, linted
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.checking.linter import lint, linted
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 MODULE = """\
 import torch

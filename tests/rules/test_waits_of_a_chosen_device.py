@@ -6,9 +6,9 @@ import textwrap
 
 import pytest
 
-from mpslint.linter import lint
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.checking.linter import lint
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 PROGRAM = """\
 import time

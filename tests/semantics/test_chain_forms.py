@@ -7,10 +7,10 @@ import textwrap
 
 import pytest
 
-from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.devices.chains import Chain
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 CUDA = "torch.cuda.is_available()"
 

@@ -9,8 +9,8 @@ import pytest
 from probing import probe
 
 from mpslint.semantics.context import Context
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 
 def selections(program: str) -> int:

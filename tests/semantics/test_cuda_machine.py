@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from probing import probe
 
-from mpslint.semantics.cuda_machine import outcome, runs
-from mpslint.semantics.selected_devices import picks_cuda
+from mpslint.semantics.destinations.cuda_machine import outcome, runs
+from mpslint.semantics.destinations.selected_devices import picks_cuda
 
 TORCH = "import torch\n"
 

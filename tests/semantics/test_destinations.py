@@ -7,14 +7,14 @@ import ast
 import pytest
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import (
+from mpslint.semantics.destinations.destinations import (
     is_device_of_tensor,
     may_be_mps,
     type_may_be_mps,
 )
-from mpslint.semantics.sure_devices import surely_device
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.destinations.sure_devices import surely_device
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 PORTABLE = "'mps' if torch.backends.mps.is_available() else 'cpu'"
 

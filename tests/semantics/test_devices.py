@@ -8,8 +8,8 @@ import pytest
 from probing import probe
 
 from mpslint.semantics.context import Context
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 PICK = (
     "'cuda' if torch.cuda.is_available() else 'mps' if torch.backends.mps.is_available() else 'cpu'"

@@ -7,8 +7,8 @@ import ast
 import pytest
 
 from mpslint.semantics.context import Context
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 HEAD = "import numpy as np\nimport torch\nfrom torch import double\n"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.environment import torch_import_before, writes
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.packages.environment import torch_import_before, writes
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 
 def read(text: str) -> list[tuple[str, str | None, bool, int | None]]:

@@ -6,10 +6,10 @@ import ast
 
 import pytest
 
-from mpslint.semantics.conditions import Conditions
 from mpslint.semantics.context import Context
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.guards.conditions import Conditions
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 _LINES = [f"a.x = a.x and a.y or f({n})\na.y = a.y and a.x or f({n})\n" for n in range(9)]
 

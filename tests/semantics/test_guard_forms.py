@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from probing import probe
 
-from mpslint.semantics.facts_known import Facts
+from mpslint.semantics.terms.facts_known import Facts
 
 CUDA = "torch.cuda.is_available()"
 MPS = "torch.backends.mps.is_available()"

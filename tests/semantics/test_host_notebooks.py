@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from mpslint.linter import lint
-from mpslint.notebook.source import NotebookSource
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.checking.linter import lint
+from mpslint.settings.settings import Settings
+from mpslint.sources.notebook.source import NotebookSource
+from mpslint.sources.source import SourceFile
 
 MODEL = """\
 class Halved(nn.Module):

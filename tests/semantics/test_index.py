@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import weakref
 
-from mpslint.semantics.index import Index, index_of
+from mpslint.semantics.syntax.index import Index, index_of
 
 
 def test_all_who_have_a_tree_have_one_index_of_it() -> None:

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 from probing import probe
 
-from mpslint.semantics.live_operands import copied_beside, offloaded
+from mpslint.semantics.operands.live_operands import copied_beside, offloaded
 
 
 def beside(body: str) -> str | None:

@@ -8,9 +8,9 @@ import textwrap
 import pytest
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.value import Kind, Value
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.terms.value import Kind, Value
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 
 def context_of(program: str) -> tuple[Context, ast.expr]:

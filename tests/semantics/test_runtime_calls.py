@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.runtime_calls import unsettled
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.packages.runtime_calls import unsettled
+from mpslint.semantics.terms.facts_known import CUDA_SETTLED
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 NAME = "torch.cuda.current_device"
 

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 from probing import probe
 
-from mpslint.semantics.several_gpus import for_several_gpus
+from mpslint.semantics.gpus.several_gpus import for_several_gpus
 
 
 def several(program: str) -> bool:

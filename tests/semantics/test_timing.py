@@ -8,9 +8,9 @@ import textwrap
 import pytest
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.timing import TimedSpan
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.timing.timing import TimedSpan
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 HEADER = """\
 import time, torch

@@ -8,10 +8,10 @@ import textwrap
 import pytest
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.loops import LoopKind
-from mpslint.semantics.steps import training
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.loops.loops import LoopKind
+from mpslint.semantics.steps.steps import training
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 
 def context_of(program: str) -> Context:

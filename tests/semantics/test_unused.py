@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from mpslint.opening import open_source
 from mpslint.semantics.context import Context
-from mpslint.semantics.unused import never_used
-from mpslint.settings import Settings
+from mpslint.semantics.uses.unused import never_used
+from mpslint.settings.settings import Settings
+from mpslint.sources.opening import open_source
 
 
 def is_unused(name: str, *cells: str, path: str = "demo.ipynb") -> bool:

@@ -7,10 +7,10 @@ import ast
 import pytest
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.value import Kind, Value
-from mpslint.semantics.values import MAX_DEPTH, Values
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.terms.value import Kind, Value
+from mpslint.semantics.values.values import MAX_DEPTH, Values
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 
 def context_of(text: str) -> Context:
@@ -46,3 +46,10 @@ def test_what_was_too_deep_for_one_question_is_known_to_the_next() -> None:
     nearer = context.tree.body[9]
     assert isinstance(nearer, ast.Assign)
     assert context.values.of(nearer.value).kind is Kind.TENSOR
+
+
+def test_a_value_that_comes_by_some_dozens_of_names_is_known() -> None:
+    lines = ["import torch", "a0 = torch.zeros(1)"]
+    lines += [f"a{at} = a{at - 1}.clone()" for at in range(1, 18)]
+    context = context_of("\n".join([*lines, "a17", ""]))
+    assert context.values.of(last_value(context)).on_cpu

@@ -7,9 +7,9 @@ import ast
 import pytest
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.versions import catches, version_tested
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.semantics.packages.versions import catches, version_tested
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 
 def ask(text: str) -> tuple[Context, ast.Call]:

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 import mpslint
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
 from mpslint.semantics.context import Context
-from mpslint.semantics.index import statements, walk
-from mpslint.semantics.node_kinds import of_kinds
-from mpslint.semantics.step_calls import called_by_name
+from mpslint.semantics.loops.step_calls import called_by_name
+from mpslint.semantics.syntax.index import statements, walk
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds import probes
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 _NOWHERE = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 _STATEMENTS = (ast.Module, ast.stmt, ast.ExceptHandler, ast.match_case)
-_OWN = sorted(Path(mpslint.__file__).parent.joinpath("semantics").glob("*.py"))
+_OWN = sorted(Path(mpslint.__file__).parent.joinpath("semantics").glob("*/*.py"))
 _NESTED = """
 @decorate(lambda: 1)
 async def f(a: int = 2, *b, c=3, **d) -> None:

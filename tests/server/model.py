@@ -8,9 +8,9 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from mpslint.checking import check_bytes
+from mpslint.checking.checking import check_bytes
 from mpslint.errors import BadSource
-from mpslint.settings_file import SettingsFinder
+from mpslint.settings.file import SettingsFinder
 
 Row = tuple[int, int, int, int, str, str]
 """Row, column, end row, end column (1-based, in characters), code, message."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from mpslint.errors import BadSource
-from mpslint.semantics.index import Index
+from mpslint.semantics.syntax.index import Index
 from mpslint.server.reparsing import Tree
-from mpslint.source import SourceFile
+from mpslint.sources.source import SourceFile
 from server.model import Buffer
 from server.typing_session import in_classes, real_sized, session
 

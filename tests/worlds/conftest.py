@@ -12,14 +12,14 @@ import textwrap
 from functools import cached_property
 from pathlib import Path
 
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.file import Worlds
 from mpslint.semantics.worlds.machines import MACHINES, spell
 from mpslint.semantics.worlds.values import BOT, Value, cases_of, where
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 from tests.conftest import Cli
 
 EVERYWHERE = "CUDA|GPUS|MAC|PORTED|CPU"

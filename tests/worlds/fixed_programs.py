@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from mpslint.fixing import Planned, plan
-from mpslint.settings import Settings
+from mpslint.fixing.fixing import Planned, plan
+from mpslint.settings.settings import Settings
 
 from .programs import Ended, ended, written
 

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from mpslint.fixing import Planned
-from mpslint.project import Project
-from mpslint.settings import Settings
-from mpslint.together import Job, Together
+from mpslint.fixing.fixing import Planned
+from mpslint.project.project import Project
+from mpslint.settings.settings import Settings
+from mpslint.together.together import Job, Together
 
 from .programs import SOURCE, TIMEOUT
 

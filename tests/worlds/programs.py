@@ -15,13 +15,13 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
 from mpslint.model import Confidence, Severity
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import MAC
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 TIMEOUT = 900

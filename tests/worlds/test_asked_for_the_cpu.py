@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.fixing import Planned, plan
-from mpslint.settings import Settings
+from mpslint.fixing.fixing import Planned, plan
+from mpslint.settings.settings import Settings
 
 from .asked_programs import programs
 from .programs import Ended, ended

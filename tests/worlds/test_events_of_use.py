@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
 from mpslint.semantics.worlds.events import Kind
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 from .conftest import EVERYWHERE, Program, by_machine, found, told
 

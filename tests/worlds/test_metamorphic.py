@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
 from mpslint.rules.registry import all_rules
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 from .transformations import NEUTRAL, WRITTEN, Transformation
 

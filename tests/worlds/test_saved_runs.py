@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.imported_runs import ImportedRuns
-from mpslint.neighbours import Neighbours
+from mpslint.project.neighbours import Neighbours
+from mpslint.project.runs.imported_runs import ImportedRuns
 from mpslint.rules.registry import by_code
 from mpslint.semantics.context import Context
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 
 def was_run(text: str, code: str) -> bool:

@@ -11,8 +11,8 @@ from mpslint.errors import BadSource
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.spelled import may_be_wide, may_call, may_move, may_name_gpu
-from mpslint.settings import Settings
-from mpslint.source import SourceFile
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 
 FILES = sorted(FIXTURES.glob("rules/**/*.py"))
 SAMPLE = random.Random(3).sample(FILES, min(150, len(FILES)))

@@ -83,3 +83,20 @@ def test_who_is_one_of_several_processes_has_a_gpu_of_several(test: str) -> None
 @pytest.mark.parametrize("test", ["get_world_size() > 0", "count() > 1"])
 def test_other_numbers_say_nothing_of_processes(test: str) -> None:
     assert comes("import os\n" + _WORLD.format(test=test)) != _GPUS
+
+
+_ENGINE = """
+def save(trainer, args):
+    if {test}:
+        torch.cuda.manual_seed(0)  # here
+"""
+
+
+@pytest.mark.parametrize("test", ["trainer.deepspeed", "args.deepspeed is not None"])
+def test_who_has_deepspeed_s_engine_or_its_settings_has_cuda(test: str) -> None:
+    assert comes(_ENGINE.format(test=test)) == NVIDIA
+
+
+@pytest.mark.parametrize("test", ["not trainer.deepspeed", "args.deepspeed is None"])
+def test_who_has_none_may_have_a_mac(test: str) -> None:
+    assert comes(_ENGINE.format(test=test)) == EVERYWHERE

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Cli
+
+from .conftest import told_in_project
 
 _KERNEL = (
     "from torch.utils.cpp_extension import load\n\n"
@@ -150,3 +154,33 @@ def test_another_function_between_that_others_use_leads_to_it_as_well(
 ) -> None:
     between = _BETWEEN.replace("torch.mean(parts)", "_mean(parts)")
     assert _behind(cli, project, "torch.cuda.device_count() > 1", between) == ["MPS101"]
+
+
+_LOOP = (
+    "import torch\n\n\ndef train(model, loader):\n"
+    "    for images in loader:\n        model(images.cuda())\n"
+)
+_DISTRIBUTED = (
+    "import torch\nfrom lab.{module} import train\n\n\ndef main():\n"
+    "    torch.distributed.init_process_group(backend='nccl')\n    train(None, [])\n\n\n"
+    "if __name__ == '__main__':\n    main()\n"
+)
+_SAYING_IT = "def load(train=True):\n    return 'train' if train else 'test'\n"
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("module", ["train", "loop"])
+def test_who_only_says_the_name_of_a_module_does_not_use_it(cli: Cli, module: str) -> None:
+    files = {"main.py": _DISTRIBUTED.format(module=module), "data.py": _SAYING_IT}
+    files |= {f"{module}.py": _LOOP, "__init__.py": ""}
+    told = told_in_project(cli, {f"lab/{name}": text for name, text in files.items()})
+    assert told == []
+
+
+@pytest.mark.usefixtures("project")
+def test_who_imports_by_a_text_may_use_it(cli: Cli) -> None:
+    by_text = "import importlib\n\nimportlib.import_module('lab.train').train(None, [])\n"
+    files = {"main.py": _DISTRIBUTED.format(module="train"), "data.py": by_text}
+    files |= {"train.py": _LOOP, "__init__.py": ""}
+    told = told_in_project(cli, {f"lab/{name}": text for name, text in files.items()})
+    assert [code for _, _, code in told] == ["MPS102"]

@@ -51,14 +51,14 @@ def run(arguments: list[str]) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
-        from mpslint.checking import internal_error
+        from mpslint.checking.checking import internal_error
 
         return fail(internal_error("mpslint", error))
 
 
 def complain(message: str) -> None:
     """Say what is wrong, in one line."""
-    from mpslint.printable import printable
+    from mpslint.basics.printable import printable
 
     print(f"error: {printable(message)}", file=sys.stderr)
 
@@ -84,7 +84,7 @@ def _dispatch(arguments: list[str]) -> int:
 
         print(f"mpslint {__version__}")
         return OK
-    from mpslint.nearest import nearest
+    from mpslint.basics.nearest import nearest
 
     is_option = name.startswith("-")
     near = nearest(name, ("--help", "--version") if is_option else COMMANDS)

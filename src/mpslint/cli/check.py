@@ -59,12 +59,12 @@ def run(arguments: list[str]) -> int:
 
         if is_stdin(options.paths):
             return _stdin(options)
-    from mpslint.discovery import targets
+    from mpslint.folders.discovery import targets
     from mpslint.output import SHOW_FIXES
 
     finder = find_settings(options)
     if options.helper_module is not None:
-        from mpslint.project import require_helper_folder
+        from mpslint.project.project import require_helper_folder
 
         require_helper_folder(finder.for_folder("."))
     notes: list[str] = []
@@ -72,7 +72,7 @@ def run(arguments: list[str]) -> int:
     settings = {target.path: target.settings for target in found}
     results = check_files(options, found, with_fixes=options.output_format in SHOW_FIXES)
     if not results:
-        from mpslint.selectors import require_known
+        from mpslint.settings.selectors import require_known
 
         require_known(finder.for_folder("."))
     for note in notes:
@@ -85,7 +85,7 @@ def run(arguments: list[str]) -> int:
     if plain and all(one.baseline is None for one in settings.values()):
         return report(options, results, {})
     from mpslint.cli.legacy import add_noqa, narrowed, tell_gone
-    from mpslint.reported import Reported
+    from mpslint.running.reported import Reported
 
     reported = Reported(finder, options.diff_base)
     counting = narrowed(reported, results, settings)
@@ -97,11 +97,11 @@ def run(arguments: list[str]) -> int:
 
 
 def _stdin(options: argparse.Namespace) -> int:
-    from mpslint.checking import check_bytes, guarded
-    from mpslint.discovery import left_out
+    from mpslint.checking.checking import check_bytes, guarded
     from mpslint.errors import BadSource
-    from mpslint.opening import text_on_disk
-    from mpslint.reported import Reported
+    from mpslint.folders.discovery import left_out
+    from mpslint.running.reported import Reported
+    from mpslint.sources.opening import text_on_disk
 
     name = options.stdin_filename or "-"
     finder = find_settings(options)

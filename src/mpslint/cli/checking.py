@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from mpslint.discovery import Target
-    from mpslint.results import FileResult
-    from mpslint.withheld import Projects
+    from mpslint.findings.results import FileResult
+    from mpslint.folders.discovery import Target
+    from mpslint.together.withheld import Projects
 
 
 def check_files(
@@ -23,8 +23,8 @@ def check_files(
     """The result of each file, in order; with what other files have against its fixes, unless they
     are `to_fix`, which finds that out by making them in these projects. How far a long run is
     stands in a line on stderr, where that is a terminal."""
-    from mpslint import collector
-    from mpslint.withheld import Projects
+    from mpslint.basics import collector
+    from mpslint.together.withheld import Projects
 
     with collector.off():
         if to_fix is not None:
@@ -43,10 +43,10 @@ def _check_files(
     *,
     promised: bool,
 ) -> list[FileResult]:
-    from mpslint.bringing import hangs_on_others
     from mpslint.cli.progress import Progress
-    from mpslint.runner import check_all
-    from mpslint.withheld import may_be_left
+    from mpslint.porting.bringing import hangs_on_others
+    from mpslint.running.runner import check_all
+    from mpslint.together.withheld import may_be_left
 
     shown = Progress() if sys.stderr.isatty() else None
     try:
@@ -65,7 +65,7 @@ def _check_files(
         helped = any(file.settings.helper_module is not None for file in files)
         if not promised or options.no_cache or helped:
             return _together(files, results, projects, promised=promised)
-        from mpslint.remembered import Remembered
+        from mpslint.running.remembered import Remembered
 
         before = Remembered(files, results, with_fixes=with_fixes)
         known = before.known()
@@ -83,11 +83,11 @@ def _together(
     files: list[Target], results: list[FileResult], projects: Projects, *, promised: bool
 ) -> list[FileResult]:
     """The results with what other files have against their fixes."""
-    from mpslint.withheld import as_fixed, as_whole, may_be_left
+    from mpslint.together.withheld import as_fixed, as_whole, may_be_left
 
     results = list(as_whole(as_fixed(results, files, projects), files, projects))
     if promised and any(may_be_left(one) for result in results for one in result.findings):
-        from mpslint.promised import as_promised
+        from mpslint.together.promised import as_promised
 
         as_promised(results, files, projects)
     return results

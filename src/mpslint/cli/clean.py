@@ -17,8 +17,8 @@ def parser() -> Parser:
 
 
 def run(arguments: list[str]) -> int:
-    from mpslint.cache_folder import open_folder
     from mpslint.errors import reason_of
+    from mpslint.folders.cache_folder import open_folder
     from mpslint.verify import overlay
 
     parser().parse_args(arguments)

@@ -25,7 +25,7 @@ def parser() -> Parser:
 
 def run(arguments: list[str]) -> int:
     from mpslint.cli.options import find_settings
-    from mpslint.settings_table import EXTEND, KEYS, plain
+    from mpslint.settings.table import EXTEND, KEYS, plain
 
     given = parser().parse_args(arguments)
     found = find_settings(given)
@@ -40,7 +40,7 @@ def run(arguments: list[str]) -> int:
 
         print(json.dumps({"file": settings.origin or None, **values, "rules": enabled}, indent=2))
         return OK
-    from mpslint.printable import printable
+    from mpslint.basics.printable import printable
 
     if not os.path.lexists(given.path):
         said = f"warning: {given.path}: no such file or folder; these settings would hold for it"

@@ -21,19 +21,19 @@ from mpslint.cli.parsing import Parser
 from mpslint.cli.planning import Work, plan_files
 from mpslint.cli.reporting import for_people, report
 from mpslint.cli.usage import Usage, require_nothing_about_a_run, settle, settle_fix
+from mpslint.findings.results import FileResult
+from mpslint.findings.tally import Tally
 from mpslint.model import Applicability
-from mpslint.opening import is_notebook
 from mpslint.output import shown_path
 from mpslint.output.text import count, raised
-from mpslint.results import FileResult
-from mpslint.tally import Tally
+from mpslint.sources.opening import is_notebook
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
     from mpslint.cli.verification import Outcome
-    from mpslint.fixing import Planned
+    from mpslint.fixing.fixing import Planned
 
 
 def parser() -> Parser:
@@ -100,7 +100,7 @@ def fix(options: argparse.Namespace) -> int:
     work = plan_files(options)
     if options.diff:
         return _diff(options, work)
-    from mpslint.opening import text_on_disk
+    from mpslint.sources.opening import text_on_disk
 
     outcome = _verify(options, work, script)
     work, outcome, rejected = _without_rejected(options, work, outcome, script)
@@ -153,8 +153,8 @@ def _script(options: argparse.Namespace) -> str | None:
 
 
 def _diff(options: argparse.Namespace, work: Work) -> int:
-    from mpslint.fixing import unified_diff
-    from mpslint.printable import patch_name
+    from mpslint.basics.printable import patch_name
+    from mpslint.fixing.fixing import unified_diff
 
     for path, planned in work.planned.items():
         sys.stdout.writelines(on_terminal(unified_diff(planned, patch_name(shown_path(path)))))
@@ -194,7 +194,7 @@ def _as_planned(planned: Planned) -> FileResult:
 
 def _say_why_not(left: Iterable[FileResult]) -> None:
     """What the analysis has against fixes that were left out, each reason once."""
-    from mpslint.printable import printable, printable_path
+    from mpslint.basics.printable import printable, printable_path
 
     files: dict[str, list[str]] = {}
     for result in left:
@@ -230,8 +230,8 @@ def _without_rejected(
     """Of a rewrite that failed, what runs without the fixes that failed; and whether some did."""
     if outcome is None or outcome.may_write or outcome.report is None:
         return work, outcome, False
+    from mpslint.basics.printable import printable
     from mpslint.cli import rejecting
-    from mpslint.printable import printable
 
     found = rejecting.blamed(outcome.report, work.planned)
     if found is None:
@@ -249,7 +249,7 @@ def _without_rejected(
 def _write(planned: dict[str, Planned]) -> dict[str, str]:
     """Write every file; the reasons of those that could not be, by path."""
     from mpslint.errors import CannotWrite
-    from mpslint.writer import create, replace
+    from mpslint.sources.writer import create, replace
 
     failures = {}
     for file in planned.values():
@@ -275,7 +275,7 @@ def _final(result: FileResult, done: dict[str, Planned], failures: dict[str, str
 
 def _show_fixes(options: argparse.Namespace, done: dict[str, Planned]) -> None:
     """What each rule changed, and where: rows of the file as it was."""
-    from mpslint.printable import printable, printable_path
+    from mpslint.basics.printable import printable, printable_path
 
     out = for_people(options)
     for path, planned in done.items():

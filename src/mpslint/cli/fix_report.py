@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mpslint.cli.verification import Outcome
-    from mpslint.fixing import Planned
+    from mpslint.findings.results import FileResult
+    from mpslint.fixing.fixing import Planned
     from mpslint.model import Finding
-    from mpslint.results import FileResult
 
 SCHEMA = 1
 

@@ -6,27 +6,27 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from mpslint.basics.printable import printable
 from mpslint.cli import ERROR, OK, complain
 from mpslint.cli.options import warn
 from mpslint.cli.usage import Usage
 from mpslint.errors import BadSource, MpslintError
-from mpslint.opening import open_source
 from mpslint.output import shown_path
 from mpslint.output.text import count
-from mpslint.printable import printable
-from mpslint.reading import read_bytes
+from mpslint.sources.opening import open_source
+from mpslint.sources.reading import read_bytes
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from mpslint.baseline import Entry
+    from mpslint.findings.baseline import Entry
+    from mpslint.findings.results import FileResult
     from mpslint.model import Finding
-    from mpslint.reported import Reported
-    from mpslint.results import FileResult
-    from mpslint.settings import Settings
-    from mpslint.settings_file import SettingsFinder
-    from mpslint.source import SourceFile
+    from mpslint.running.reported import Reported
+    from mpslint.settings.file import SettingsFinder
+    from mpslint.settings.settings import Settings
+    from mpslint.sources.source import SourceFile
 
 _SHOWN = 10
 """So many entries that are gone are named."""
@@ -66,11 +66,11 @@ def write_baselines(
 ) -> int:
     """`--write-baseline`: exit code 0, or 2 where a file could not be checked; what is known of
     that file stays. Raises `Usage` and `BadBaseline`."""
-    from mpslint.baseline import Baseline, read_baseline, write_baseline
+    from mpslint.findings.baseline import Baseline, read_baseline, write_baseline
 
     if options.diff_base is not None:
         raise Usage("--write-baseline writes all findings; leave out --diff-base")
-    from mpslint.reported import Reported
+    from mpslint.running.reported import Reported
 
     reported = Reported(finder)
     files: dict[str, list[FileResult]] = {}
@@ -114,7 +114,7 @@ def _written(settings: Settings, trusted: bool) -> str | None:
     path = settings.baseline
     if path is None or trusted:
         return path
-    from mpslint.git import find
+    from mpslint.folders.git import find
 
     repository = find(settings.root)
     project = repository.top if repository else os.path.realpath(settings.root)
@@ -131,10 +131,10 @@ def add_noqa(
     options: argparse.Namespace, results: Sequence[FileResult], settings: dict[str, Settings]
 ) -> int:
     """`--add-noqa`: exit code 0, or 2 where a file could not be checked or written."""
-    from mpslint.discovery import leads_out
+    from mpslint.findings.silencing import noqa_edits
+    from mpslint.folders.discovery import leads_out
     from mpslint.rules.registry import UNUSED
-    from mpslint.silencing import noqa_edits
-    from mpslint.writer import replace
+    from mpslint.sources.writer import replace
 
     added = files = 0
     paths = options.paths or ["."]
@@ -167,7 +167,7 @@ def add_noqa(
 
 def _still_heard(result: FileResult, source: SourceFile, settings: Settings) -> list[Finding]:
     """The findings of a file that its new comments do not silence."""
-    from mpslint.checking import check_bytes
+    from mpslint.checking.checking import check_bytes
     from mpslint.rules.registry import UNUSED
 
     after = check_bytes(result.path, source.on_disk, settings, named=True, around={})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mpslint.cli.parsing import Parser
-    from mpslint.settings_file import SettingsFinder
+    from mpslint.settings.file import SettingsFinder
 
 _PATHS = ("baseline", "helper-module")
 COLOR = ("auto", "always", "never")
@@ -28,7 +28,7 @@ def add_paths(into: Parser) -> None:
 
 def add_settings(into: Parser) -> None:
     """Options that go over what settings files say: one for each key."""
-    from mpslint.settings_table import EXTEND, KEYS
+    from mpslint.settings.table import EXTEND, KEYS
 
     group = into.add_argument_group("settings")
     for key, (_, allowed, about, _) in KEYS.items():
@@ -105,7 +105,7 @@ def add_running(into: Parser) -> None:
 
 def _preset(name: str, default: str | None, choices: Sequence[str] = ()) -> Any:
     """What an option is where it is not given: its variable's value. Raises `BadSettings`."""
-    from mpslint.settings_environment import variable
+    from mpslint.settings.environment import variable
 
     given = os.environ.get(variable(name)) or default
     if choices and given not in choices:
@@ -140,11 +140,11 @@ def _executor(text: str) -> str:
 
 def overrides(options: argparse.Namespace) -> dict[str, Any]:
     """The settings that options name, checked as in a settings file. Raises `BadSettings`."""
-    from mpslint.settings_table import EXTEND, KEYS, convert, from_text
+    from mpslint.settings.table import EXTEND, KEYS, convert, from_text
 
     changes: dict[str, Any] = {}
     for text in _inline(options):
-        from mpslint.settings_file import inline
+        from mpslint.settings.file import inline
 
         changes |= inline(text, f"--config {text}")
     for key in KEYS:
@@ -166,8 +166,8 @@ def _inline(options: argparse.Namespace) -> list[str]:
 
 def find_settings(options: argparse.Namespace) -> SettingsFinder:
     """Where the settings of each path come from. Raises `BadSettings`."""
-    from mpslint.settings_environment import unknown
-    from mpslint.settings_file import SettingsFinder
+    from mpslint.settings.environment import unknown
+    from mpslint.settings.file import SettingsFinder
 
     for line in unknown(os.environ):
         warn(line)
@@ -219,12 +219,12 @@ def on_terminal(lines: Iterable[str]) -> Iterable[str]:
     """Lines of a patch: as they are for a program, and for people what a terminal only shows."""
     if not sys.stdout.isatty():
         return lines
-    from mpslint.printable import printable
+    from mpslint.basics.printable import printable
 
     return (f"{printable(line.rstrip().expandtabs())}\n" for line in lines)
 
 
 def warn(message: str) -> None:
-    from mpslint.printable import printable
+    from mpslint.basics.printable import printable
 
     print(f"warning: {printable(message)}", file=sys.stderr)

@@ -121,7 +121,7 @@ class Parser:
 
     def _instead_of(self, option: str) -> str:
         """What to do who gave an option that this command has not."""
-        from mpslint.nearest import nearest
+        from mpslint.basics.nearest import nearest
 
         others = [f"`mpslint {name}`" for name, flags in _other_flags() if option in flags]
         if others:
@@ -137,7 +137,7 @@ class Parser:
 
     def _nearest_choice(self, option: str, words: str) -> str:
         """`; did you mean concise?` for `argument --output-format: invalid choice: 'concize'`."""
-        from mpslint.nearest import nearest
+        from mpslint.basics.nearest import nearest
 
         names = option.split("/")
         choices = next(

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from mpslint.cli.checking import check_files
 from mpslint.cli.options import find_settings, warn
 from mpslint.errors import MpslintError
+from mpslint.findings.results import FileResult
 from mpslint.records import NamedTuple
-from mpslint.results import FileResult
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mpslint.blame import Barred
-    from mpslint.discovery import Target
-    from mpslint.fixer import Hidden
-    from mpslint.fixing import Planned
+    from mpslint.fixing.blame import Barred
+    from mpslint.fixing.fixer import Hidden
+    from mpslint.fixing.fixing import Planned
+    from mpslint.folders.discovery import Target
     from mpslint.model import Finding
-    from mpslint.project import Project
-    from mpslint.settings import Settings
-    from mpslint.together import Together
+    from mpslint.project.project import Project
+    from mpslint.settings.settings import Settings
+    from mpslint.together.together import Together
 
 
 _TREES = 4
@@ -42,9 +42,9 @@ class Work(NamedTuple):
 
     def suppressed(self, path: str, done: dict[str, Planned]) -> list[Finding]:
         """What comments silence in a file as it is now."""
-        from mpslint.linter import suppressed
-        from mpslint.opening import located, open_source
-        from mpslint.reading import read_bytes
+        from mpslint.checking.linter import suppressed
+        from mpslint.sources.opening import located, open_source
+        from mpslint.sources.reading import read_bytes
 
         if path not in self.settings:
             return []
@@ -58,20 +58,20 @@ class Work(NamedTuple):
 
 def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | None = None) -> Work:
     """Fixes the files that are named, together, but for what is `rejected` in each."""
-    from mpslint import collector
+    from mpslint.basics import collector
 
     with collector.off():
         return _plan_files(options, rejected)
 
 
 def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | None) -> Work:
-    from mpslint.discovery import leads_out, targets
-    from mpslint.fixing import may_become_safe, worth_fixing
-    from mpslint.in_the_way import is_narrow
-    from mpslint.reading import read_bytes
-    from mpslint.reported import Reported
-    from mpslint.shared_helper import shared
-    from mpslint.together import Job, Together
+    from mpslint.fixing.fixing import may_become_safe, worth_fixing
+    from mpslint.folders.discovery import leads_out, targets
+    from mpslint.porting.in_the_way import is_narrow
+    from mpslint.running.reported import Reported
+    from mpslint.sources.reading import read_bytes
+    from mpslint.together.shared_helper import shared
+    from mpslint.together.together import Job, Together
 
     paths = options.paths or ["."]
     finder = find_settings(options)
@@ -145,8 +145,8 @@ def _unsafe_beside_all(
     to make some of them changes nothing about that."""
     from mpslint.errors import BadSource
     from mpslint.model import Applicability
-    from mpslint.reading import read_bytes
-    from mpslint.together import Job, Together
+    from mpslint.sources.reading import read_bytes
+    from mpslint.together.together import Job, Together
 
     together = Together(project_of)
     fixed = set()
@@ -175,9 +175,9 @@ def _watch(
 ) -> None:
     """Judges with the others the files that use what changes."""
     from mpslint.errors import BadSource
-    from mpslint.reading import read_bytes
-    from mpslint.screening import names_in, speaks_of_torch
-    from mpslint.together import Job
+    from mpslint.sources.reading import read_bytes
+    from mpslint.sources.screening import names_in, speaks_of_torch
+    from mpslint.together.together import Job
 
     modules = together.modules
     for target in found if modules else ():
@@ -200,19 +200,19 @@ class _Projects:
     """The project of each settings object, and those with other texts."""
 
     def __init__(self) -> None:
-        from mpslint.withheld import Projects
+        from mpslint.together.withheld import Projects
 
         self.known = Projects(_TREES)
 
     def of(self, settings: Settings, planned: dict[str, bytes]) -> Project:
         """The project; with `planned` texts in place of files, one that is not kept."""
-        from mpslint.project import Project
+        from mpslint.project.project import Project
 
         return Project(settings, planned) if planned else self.known.of(settings)
 
     def helpers(self, planned: Iterable[Planned]) -> dict[str, Planned]:
         """The helper modules that must be created, by path."""
-        from mpslint.fixing import plan_helper
+        from mpslint.fixing.fixing import plan_helper
 
         files = list(planned)
         made = [plan_helper(project, files) for project in self.known.made]

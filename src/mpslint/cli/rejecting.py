@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mpslint.cli.planning import Work
-    from mpslint.fixer import Hidden
-    from mpslint.fixing import Planned
+    from mpslint.fixing.fixer import Hidden
+    from mpslint.fixing.fixing import Planned
     from mpslint.verify import Report
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from mpslint.basics.printable import printable
 from mpslint.cli import ERROR, OK, complain
 from mpslint.cli.checking import check_files
 from mpslint.cli.options import add_running, add_settings, find_settings, warn
 from mpslint.cli.parsing import Parser
 from mpslint.cli.usage import require_writable
 from mpslint.errors import MpslintError
-from mpslint.printable import printable
 
 if TYPE_CHECKING:
     from mpslint.report.model import Survey
@@ -74,7 +74,7 @@ def run(arguments: list[str]) -> int:
     verdicts = [read_report(path) for path in options.verdict or ()]
     traces = [read_trace(path) for path in options.trace or ()]
 
-    from mpslint.discovery import targets
+    from mpslint.folders.discovery import targets
     from mpslint.report.survey import survey
 
     paths = options.paths or ["."]

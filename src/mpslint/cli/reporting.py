@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, TextIO
 from mpslint.cli import ERROR, FINDINGS, OK, complain
 from mpslint.cli.options import style, warn
 from mpslint.errors import MpslintError, reason_of
+from mpslint.findings.tally import Tally
 from mpslint.output import FOR_PEOPLE
-from mpslint.tally import Tally
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    from mpslint.findings.results import FileResult
     from mpslint.output import Style
-    from mpslint.results import FileResult
 
 _NOTHING = Tally()
 
@@ -58,8 +58,8 @@ def report(
 
 def _reader(texts: dict[str, str]) -> Callable[[str], str]:
     def read(path: str) -> str:
-        from mpslint.opening import text_on_disk
-        from mpslint.reading import read_bytes
+        from mpslint.sources.opening import text_on_disk
+        from mpslint.sources.reading import read_bytes
 
         return texts[path] if path in texts else text_on_disk(path, read_bytes(path))
 

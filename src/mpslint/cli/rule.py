@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
 
 def _unknown(name: str) -> str:
     from mpslint.errors import BadSettings
-    from mpslint.selectors import resolve
+    from mpslint.settings.selectors import resolve
 
     try:
         codes = resolve(name)[1]

@@ -7,25 +7,25 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mpslint.checking import guarded
+from mpslint.basics.printable import printable
+from mpslint.checking.checking import guarded
 from mpslint.cli.options import find_settings, warn
-from mpslint.opening import located, open_source
-from mpslint.printable import printable
-from mpslint.reading import read_bytes
-from mpslint.results import FileResult
+from mpslint.findings.results import FileResult
+from mpslint.sources.opening import located, open_source
+from mpslint.sources.reading import read_bytes
 
 if TYPE_CHECKING:
     import argparse
 
+    from mpslint.checking.held_back import HeldBack
     from mpslint.facts.priors import Prior
-    from mpslint.held_back import HeldBack
     from mpslint.model import Finding
-    from mpslint.settings import Settings
+    from mpslint.settings.settings import Settings
 
 
 def explain(options: argparse.Namespace) -> int:
     """Exit code 2: something could not be read; else 0, since nothing of it is reported."""
-    from mpslint.discovery import targets
+    from mpslint.folders.discovery import targets
 
     # Each look makes anew what is known around a file, in circles: with the collector off, as it
     # is for a check, a folder of 300 files takes gigabytes.
@@ -51,7 +51,7 @@ def explain(options: argparse.Namespace) -> int:
 
 def _silent(path: str, settings: Settings) -> list[tuple[HeldBack, Finding]]:
     """What is held back in a file, each with its finding as it is placed on disk."""
-    from mpslint.held_back import held_back
+    from mpslint.checking.held_back import held_back
 
     source = open_source(path, read_bytes(path))
     found = held_back(source, settings)

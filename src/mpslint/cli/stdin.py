@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 def fix_stdin(options: argparse.Namespace) -> int:
     """Write the fixed text (or its diff) to stdout; what is left goes to stderr."""
-    from mpslint.checking import check_bytes, guarded
+    from mpslint.basics.printable import patch_name, printable
+    from mpslint.checking.checking import check_bytes, guarded
     from mpslint.cli.options import find_settings, on_terminal
-    from mpslint.discovery import left_out
-    from mpslint.fixing import plan, unified_diff
-    from mpslint.printable import patch_name, printable
-    from mpslint.reported import Reported
+    from mpslint.fixing.fixing import plan, unified_diff
+    from mpslint.folders.discovery import left_out
+    from mpslint.running.reported import Reported
 
     name = options.stdin_filename or "-"
     data = sys.stdin.buffer.read()

@@ -48,10 +48,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def _findings(path: str) -> list[Finding]:
     """What all rules say about a file that was traced; nothing about one that cannot be read."""
-    from mpslint.checking import check_bytes
+    from mpslint.checking.checking import check_bytes
     from mpslint.errors import BadSource
-    from mpslint.reading import read_bytes
-    from mpslint.settings import Settings
+    from mpslint.settings.settings import Settings
+    from mpslint.sources.reading import read_bytes
 
     try:
         settings = Settings(select=("MPS",))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from mpslint.cli.parsing import BOOLEAN, Invalid
 from mpslint.errors import MpslintError
-from mpslint.opening import is_notebook
 from mpslint.records import NamedTuple
+from mpslint.sources.opening import is_notebook
 
 if TYPE_CHECKING:
     import argparse
@@ -163,8 +163,8 @@ def verify_patched(
     options: argparse.Namespace, script: str, patched: Mapping[str, bytes]
 ) -> Outcome:
     """Run the original and the patched script, and say what came out and what follows."""
+    from mpslint.basics.printable import printable
     from mpslint.cli.reporting import for_people
-    from mpslint.printable import printable
     from mpslint.verify import verify
 
     out = for_people(options)
@@ -186,15 +186,15 @@ def is_proof(verdict: str, allow_partial: bool) -> bool:
 
 def tell(line: str) -> None:
     """Say how far a verification is."""
-    from mpslint.printable import printable
+    from mpslint.basics.printable import printable
 
     print(f"  {printable(line)}", file=sys.stderr, flush=True)
 
 
 def announce(request: Request, out: Any) -> None:
     """Say what is about to be run, and how it is held, before it is."""
+    from mpslint.basics.printable import printable
     from mpslint.output import shown_path
-    from mpslint.printable import printable
 
     command = " ".join([request.interpreter, shown_path(request.script), *request.args])
     steps = f"{request.steps} steps" if request.steps else "to the end of the script"

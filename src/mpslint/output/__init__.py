@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mpslint.findings.results import FileResult
     from mpslint.model import Finding
-    from mpslint.results import FileResult
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 FOR_PEOPLE = ("full", "concise", "grouped")
 """Formats that end with a summary."""
@@ -46,7 +46,7 @@ class Style:
 
     def _source(self, path: str) -> SourceFile | None:
         from mpslint.errors import MpslintError
-        from mpslint.opening import source_of_text
+        from mpslint.sources.opening import source_of_text
 
         try:
             return None if self._read is None else source_of_text(self._read(path), path)
@@ -57,7 +57,7 @@ class Style:
         """The row in the file itself: in a notebook, that of its JSON."""
         if cell is None:
             return row
-        from mpslint.opening import row_on_disk
+        from mpslint.sources.opening import row_on_disk
 
         source = self.source(path)
         return 1 if source is None else row_on_disk(source, cell, row)

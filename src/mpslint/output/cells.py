@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from mpslint.printable import printable
+from mpslint.basics.printable import printable
 
 _MARK = "..."
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.basics.printable import printable_path
 from mpslint.output import shown_path
 from mpslint.output.text import entry, paint
-from mpslint.printable import printable_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mpslint.findings.results import FileResult
     from mpslint.output import Style
-    from mpslint.results import FileResult
 
 _INDENT = 4
 

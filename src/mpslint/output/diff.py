@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from mpslint.opening import position
 from mpslint.records import NamedTuple
+from mpslint.sources.opening import position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mpslint.model import Edit, Fix
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 _CONTEXT = 1
 """Unchanged lines that are shown on each side."""

@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.basics.printable import printable
 from mpslint.model import Applicability, placed
-from mpslint.opening import line_of
 from mpslint.output import shown_path
 from mpslint.output.cells import cut, cut_left, wrapped
 from mpslint.output.diff import hunks
 from mpslint.output.text import columns_left, fixable, head, paint
-from mpslint.printable import printable
+from mpslint.sources.opening import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mpslint.findings.results import FileResult
     from mpslint.model import Edit, Finding, Fix
     from mpslint.output import Style
-    from mpslint.results import FileResult
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 _WIDE = 110
 """Longer source lines are cut around the token where there is no terminal."""

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.basics.printable import printable
 from mpslint.model import Severity
 from mpslint.output import shown_path
-from mpslint.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mpslint.findings.results import FileResult
     from mpslint.model import Finding
     from mpslint.output import Style
-    from mpslint.results import FileResult
 
 
 _COMMAND = {Severity.BREAKS: "error", Severity.IGNORES: "warning", Severity.SLOW: "notice"}

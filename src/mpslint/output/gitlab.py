@@ -9,16 +9,16 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from mpslint.fingerprints import counted, digest
+from mpslint.basics.printable import printable_json
+from mpslint.findings.fingerprints import counted, digest
 from mpslint.model import Severity
-from mpslint.printable import printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mpslint.findings.results import FileResult
     from mpslint.model import Finding
     from mpslint.output import Style
-    from mpslint.results import FileResult
 
 _SEVERITY = {Severity.BREAKS: "critical", Severity.IGNORES: "major", Severity.SLOW: "minor"}
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.basics.printable import printable_path
 from mpslint.output import shown_path
 from mpslint.output.cells import wrapped
 from mpslint.output.text import columns_left, entry, paint
-from mpslint.printable import printable_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mpslint.findings.results import FileResult
     from mpslint.output import Style
-    from mpslint.results import FileResult
 
 
 def render(results: Sequence[FileResult], style: Style) -> str:

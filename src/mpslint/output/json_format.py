@@ -10,16 +10,16 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from mpslint.opening import position
-from mpslint.printable import printable_json
+from mpslint.basics.printable import printable_json
+from mpslint.sources.opening import position
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mpslint.findings.results import FileResult
     from mpslint.model import Finding, Fix
     from mpslint.output import Style
-    from mpslint.results import FileResult
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 
 def render(results: Sequence[FileResult], style: Style) -> str:

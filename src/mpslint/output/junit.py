@@ -7,15 +7,15 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as Xml
 
+from mpslint.basics.printable import printable
 from mpslint.output import shown_path
-from mpslint.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mpslint.findings.results import FileResult
     from mpslint.model import Finding
     from mpslint.output import Style
-    from mpslint.results import FileResult
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mpslint import __version__
-from mpslint.fingerprints import counted
+from mpslint.basics.printable import printable_json
+from mpslint.findings.fingerprints import counted
 from mpslint.model import Applicability, Severity
-from mpslint.opening import is_notebook
 from mpslint.output import shown_path
-from mpslint.printable import printable_json
+from mpslint.sources.opening import is_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from mpslint.findings.results import FileResult
     from mpslint.model import Finding, Fix
     from mpslint.output import Style
-    from mpslint.results import FileResult
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 Json = dict[str, Any]
 SCHEMA = (

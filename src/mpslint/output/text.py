@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from mpslint.basics.printable import printable
+from mpslint.findings.tally import Tally
 from mpslint.model import Applicability
 from mpslint.output.cells import cells, wrapped
-from mpslint.printable import printable
-from mpslint.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mpslint.findings.results import FileResult
     from mpslint.model import Finding
     from mpslint.output import Style
-    from mpslint.results import FileResult
 
 _CODES = {
     "bold": "1",

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace_span
-from mpslint.semantics.forward_inputs import from_forward, is_given
-from mpslint.semantics.made_of import made_beside, roots
-from mpslint.semantics.partners import partner
-from mpslint.semantics.value_tables import NEW_FACTORIES
+from mpslint.semantics.operands.made_of import made_beside, roots
+from mpslint.semantics.operands.partners import partner
+from mpslint.semantics.operands.pass_inputs import is_given
+from mpslint.semantics.steps.forward_inputs import from_forward
+from mpslint.semantics.terms.value_tables import NEW_FACTORIES
 
 if TYPE_CHECKING:
     from mpslint.model import Edit

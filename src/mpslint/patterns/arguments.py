@@ -10,7 +10,7 @@ from mpslint.model import Edit
 from mpslint.patterns.text import insert, replace_span
 
 if TYPE_CHECKING:
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 # Fact: Python's grammar, the end of a call.
 _CLOSING = re.compile(r"\s*,?\s*\)\Z")

@@ -34,10 +34,10 @@ from mpslint.patterns.text import (
     replace_span,
 )
 from mpslint.records import NamedTuple
-from mpslint.semantics.arm_tests import tests_around
-from mpslint.semantics.cuda_machine import outcome as on_cuda
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.flag_uses import foreign_mover, parting
+from mpslint.semantics.destinations.cuda_machine import outcome as on_cuda
+from mpslint.semantics.packages.flag_uses import foreign_mover, parting
+from mpslint.semantics.purpose.arm_tests import tests_around
+from mpslint.semantics.purpose.settled_moves import settled
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -99,7 +99,7 @@ def _to_tell_apart(
             continue
         if overrides_cuda(context, call):
             return None
-        if context.guards.at(call) & CUDA_SETTLED:
+        if settled(context, call):
             gate = context.chains.gate(call)
             if gate is None:
                 return None

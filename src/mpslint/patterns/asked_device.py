@@ -9,10 +9,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.facts_known import backend_word
-from mpslint.semantics.valid_devices import torch_takes
-from mpslint.semantics.value_syntax import is_path, last_name
-from mpslint.semantics.values import Kind
+from mpslint.semantics.destinations.valid_devices import torch_takes
+from mpslint.semantics.syntax.expressions import is_path, last_name
+from mpslint.semantics.terms.facts_known import backend_word
+from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -17,7 +17,7 @@ from mpslint.semantics.worlds.choices import Behind, behind_cuda
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices import Literal, Slot
+    from mpslint.semantics.devices.devices import Literal, Slot
 
 _KEY = "opened with its devices"
 

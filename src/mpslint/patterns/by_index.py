@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.patterns.calls import default_gpu, gpu_of
 from mpslint.patterns.numbered import is_numbered
-from mpslint.semantics.ranks import rank_of
+from mpslint.semantics.gpus.ranks import rank_of
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -12,10 +12,10 @@ from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.references import Reference
 from mpslint.patterns.text import holds_comment, quote, replace, replace_span
-from mpslint.semantics.let_go import makes_source, replaces_source
-from mpslint.semantics.sure_devices import may_be_text
-from mpslint.semantics.value_syntax import is_path
-from mpslint.semantics.values import Kind
+from mpslint.semantics.destinations.sure_devices import may_be_text
+from mpslint.semantics.reads.let_go import may_let_go
+from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -131,12 +131,13 @@ def rewrite_call(
 
 def _non_blocking(context: Context, call: ast.Call, given: ast.expr, device: Reference) -> str:
     """The argument, for CUDA alone where the copy to MPS may come after its source is gone: the
-    memory of a CPU tensor that the call's own statement lets go of (pytorch#189690, #139550)."""
+    memory of a CPU tensor that the call's own statement lets go of (pytorch#189690, #139550), or
+    that of another such copy of the function, which reads the same."""
     source = context.source
     text = f"non_blocking={source.segment(given)}"
     if not isinstance(given, ast.Constant) or given.value is not True:
         return text
-    if not (replaces_source(context, call) or makes_source(call)):
+    if not any(may_let_go(context, one) for one in _beside(context, call)):
         return text
     torch = torch_name(context, call)
     at_hand = context.devices.at_hand(call)
@@ -149,6 +150,21 @@ def _non_blocking(context: Context, call: ast.Call, given: ast.expr, device: Ref
         return f"non_blocking={cuda_available(torch)}" if torch is not None else text
     mark = quote(source)
     return f"non_blocking={device.type_text} == {mark}cuda{mark}"
+
+
+def _beside(context: Context, call: ast.Call) -> list[ast.Call]:
+    """The copies of the function around a call that ask for what it asks, itself among them."""
+    function = context.index.function(call)
+    return [
+        one
+        for one in context.index.calls.get("cuda", ())
+        if isinstance(one.func, ast.Attribute)
+        and context.index.function(one) is function
+        and any(
+            isinstance(given, ast.Constant) and given.value is True
+            for given in (*one.args[1:], *(k.value for k in one.keywords))
+        )
+    ]
 
 
 def gpu_of(call: ast.Call) -> ast.expr | None:

@@ -33,11 +33,11 @@ from mpslint.patterns.text import (
 )
 from mpslint.patterns.told import told_on_mps
 from mpslint.patterns.waits import waits_along
-from mpslint.semantics.value import Kind
+from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
-    from mpslint.semantics.chains import Chain
     from mpslint.semantics.context import Context
+    from mpslint.semantics.devices.chains import Chain
 
 _MESSAGE = "Choose MPS where it is there"
 

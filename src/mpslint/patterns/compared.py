@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices import Slot
+    from mpslint.semantics.devices.devices import Slot
 
 
 def compared_with_cuda(context: Context, node: ast.AST) -> str:

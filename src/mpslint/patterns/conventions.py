@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from mpslint.files import read_regular
 from mpslint.records import NamedTuple
+from mpslint.sources.files import read_regular
 
 _LARGEST = 1 << 20
 _MOST_PARTS = 50

@@ -13,8 +13,10 @@ from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import wants_mps
 from mpslint.patterns.guard import guard_expression
 from mpslint.patterns.insertion import insert_before
+from mpslint.patterns.joined import Arms, above_it, after_its_like, joined
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import Tests, tests_at
+from mpslint.patterns.shared_counters import shared_counter
 from mpslint.patterns.text import (
     alone_on_lines,
     holds_comment,
@@ -24,6 +26,8 @@ from mpslint.patterns.text import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mpslint.semantics.context import Context
 
 _ALLOCATED = "{torch}.mps.current_allocated_memory()"
@@ -52,9 +56,12 @@ _NOT_ALWAYS_RUN = (
 )
 
 
-def ask_each_backend(context: Context, call: ast.Call, name: str) -> Fix | None:
-    """The fix for a counter that is read: an expression where it fits its line, else a choice of
-    statements in front. Unsafe, because the backends do not count the same things."""
+def ask_each_backend(
+    context: Context, call: ast.Call, name: str, calls: Sequence[ast.Call] = ()
+) -> Fix | None:
+    """The fix for a counter that is read: a function where `calls`, all of the file that read it,
+    are many; an expression where it fits its line, else a choice of statements in front. Unsafe,
+    because the backends do not count the same things."""
     mps, variable = COUNTERS[name]
     if not wants_mps(context):
         return None
@@ -62,6 +69,9 @@ def ask_each_backend(context: Context, call: ast.Call, name: str) -> Fix | None:
     if torch is None:
         return None
     tests, mps = tests_at(context, call, torch), mps.format(torch=torch)
+    shared = shared_counter(context, call, calls, name, mps)
+    if shared is not None:
+        return Fix(_MESSAGE, shared[0], Applicability.UNSAFE, waits=shared[1].waits)
     other = f"{mps} if {tests.mps} else 0"
     if not _fits(context, call, f" if {tests.cuda} else {other}"):
         edits = _in_front(context, call, tests, mps, variable)
@@ -95,9 +105,13 @@ def _in_front(
     name = _free(context, variable)
     if name is None:
         return None
-    before = insert_before(context, statement, _arms(context, tests, f"{name} = ", text, mps))
+    arms = _arms(tests, f"{name} = ", text, mps)
+    before = insert_before(context, statement, _lines(context, arms))
+    if before is None:
+        return None
     edits = [replace_span(source, *source.span(item), name) for item in same]
-    return (before, *edits) if before is not None else None
+    above = above_it(context, statement, arms)
+    return (above or after_its_like(context, statement, before), *edits)
 
 
 def _bound_each_way(
@@ -110,19 +124,27 @@ def _bound_each_way(
         return None
     head = source.text[start : source.span(statement.value)[0]]
     indent = source.indentation(statement.lineno)
-    lines = _arms(context, tests, head, text, mps)
-    return (replace_span(source, start, end, f"{source.newline}{indent}".join(lines)),)
+    arms = _arms(tests, head, text, mps)
+    beside = joined(context, statement, arms)
+    if beside is not None:
+        return (beside,)
+    whole = f"{source.newline}{indent}".join(_lines(context, arms))
+    return (after_its_like(context, statement, replace_span(source, start, end, whole)),)
 
 
-def _arms(context: Context, tests: Tests, head: str, text: str, mps: str) -> list[str]:
+def _arms(tests: Tests, head: str, text: str, mps: str) -> Arms:
+    return Arms(tests.cuda, f"{head}{text}", tests.mps, f"{head}{mps}", f"{head}0")
+
+
+def _lines(context: Context, arms: Arms) -> list[str]:
     unit = indent_unit(context.source)
     return [
-        f"if {tests.cuda}:",
-        f"{unit}{head}{text}",
-        f"elif {tests.mps}:",
-        f"{unit}{head}{mps}",
+        f"if {arms.cuda}:",
+        f"{unit}{arms.on_cuda}",
+        f"elif {arms.mps}:",
+        f"{unit}{arms.on_mps}",
         "else:",
-        f"{unit}{head}0",
+        f"{unit}{arms.otherwise}",
     ]
 
 

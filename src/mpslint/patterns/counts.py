@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.text import replace
-from mpslint.semantics.no_gpus import harm_of_none, sizes_batches, trains_on_none
+from mpslint.semantics.gpus.no_gpus import harm_of_none, sizes_batches, trains_on_none
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -6,14 +6,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.numbers_given import stores_of
+from mpslint.semantics.gpus.numbers_given import stores_of
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mpslint.semantics.context import Context
-    from mpslint.semantics.numbers_given import Given
+    from mpslint.semantics.gpus.numbers_given import Given
 
 _KEY = "devices that are selected by a number"
 _NOT_ON_CUDA = frozenset({"no-cuda", "mps"})

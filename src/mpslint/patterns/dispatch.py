@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import wants_mps
+from mpslint.patterns.joined import Arms, after_its_like, joined
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import tests_at
 from mpslint.patterns.shared_dispatch import shared_dispatch
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from mpslint.patterns.own_device import Tests
     from mpslint.semantics.context import Context
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 _FOR_TOOLS = (
     "noqa",
@@ -77,27 +78,31 @@ def dispatch_edit(context: Context, call: ast.Call, mps_call: str, tests: Tests)
     newline, unit = source.newline, indent_unit(source)
     indent = source.indentation(statement.lineno)
     lead, comment = "", _comment_behind(source, end)
+    last = body.removesuffix("()").rpartition(".")[2] if not call.args else ""
+    by_accelerator = (
+        context.settings.style == "accelerator" and last in _ON_ACCELERATORS and not call.keywords
+    )
+    on_mps = mps_call.format(torch=torch) if wants_mps(context) else ""
+    arms = Arms(tests.cuda, body, tests.mps, on_mps)
+    if by_accelerator:
+        arms = Arms(f"{torch}.accelerator.is_available()", f"{torch}.accelerator.{last}()")
+    beside = joined(context, statement, arms)
+    if beside is not None:
+        return beside
     if not alone_on_lines(source, statement):
         header = _one_line_header(context, statement)
         if header is None:
             return None
         start, indent, comment = header, indent + unit, None
         lead = newline + indent
-    last = body.removesuffix("()").rpartition(".")[2] if not call.args else ""
-    if context.settings.style == "accelerator" and last in _ON_ACCELERATORS and not call.keywords:
-        lines = [
-            f"if {torch}.accelerator.is_available():",
-            f"{indent}{unit}{torch}.accelerator.{last}()",
-        ]
-    else:
-        lines = [f"if {tests.cuda}:", f"{indent}{unit}{body}"]
-        if wants_mps(context):
-            on_mps = mps_call.format(torch=torch)
-            lines += [f"{indent}elif {tests.mps}:", f"{indent}{unit}{on_mps}"]
+    lines = [f"if {arms.cuda}:", f"{indent}{unit}{arms.on_cuda}"]
+    if arms.on_mps:
+        lines += [f"{indent}elif {arms.mps}:", f"{indent}{unit}{arms.on_mps}"]
     if comment is not None:
         # What was said of the one call is said of both.
         end, lead = comment[1], f"{comment[0]}{newline}{indent}"
-    return replace_span(source, start, end, lead + newline.join(lines))
+    edit = replace_span(source, start, end, lead + newline.join(lines))
+    return edit if lead else after_its_like(context, statement, edit)
 
 
 def _comment_behind(source: SourceFile, at: int) -> tuple[str, int] | None:

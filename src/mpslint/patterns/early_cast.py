@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.patterns.text import replace_span
 from mpslint.records import NamedTuple
-from mpslint.semantics.value import Kind
+from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
@@ -85,7 +85,7 @@ def may_be_wide(context: Context, base: ast.expr) -> bool:
         return dtype in ("float64", "complex128")
     if isinstance(base, ast.Subscript) and isinstance(base.slice, ast.Constant):
         if isinstance(base.slice.value, str) and isinstance(base.value, ast.Name):
-            from mpslint.semantics.handed_out import hands_out_wide
+            from mpslint.semantics.wide.handed_out import hands_out_wide
 
             return hands_out_wide(context, base.slice.value)
     return any(_is_open(context, call) for call in _makers(context, base, _DEPTH))

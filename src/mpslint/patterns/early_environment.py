@@ -10,7 +10,7 @@ from mpslint.patterns.text import alone_on_lines, insert, replace_span
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.environment import Write
+    from mpslint.semantics.packages.environment import Write
 
 
 def can_move_up(context: Context, write: Write, loaded: ast.stmt) -> bool:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
 from mpslint.patterns.followed_values import class_of
-from mpslint.semantics.value_syntax import last_name
-from mpslint.semantics.values import Kind
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -7,12 +7,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.consumers import given_to, reads_of
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.packages.consumers import given_to, reads_of
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.index import FunctionNode
+    from mpslint.semantics.syntax.index import FunctionNode
 
 _TABLES = ("dict", "collections.OrderedDict")
 _COPYING = ("copy.copy", "copy.deepcopy", "collections.OrderedDict", "dict")

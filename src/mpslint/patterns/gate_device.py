@@ -20,11 +20,11 @@ from mpslint.patterns.references import Reference
 from mpslint.patterns.selection import other_device, reference
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import alone_on_lines, indent_unit, insert, quote
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices_at_hand import DeviceName
+    from mpslint.semantics.devices.devices_at_hand import DeviceName
 
 _DEVICE = "device"
 _PLAIN_BASES = ("object", "torch.nn.Module")

@@ -10,7 +10,7 @@ from mpslint.patterns.item_moves import moves_items
 from mpslint.patterns.load_arms import as_loaded_anywhere, is_copied
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.records import NamedTuple
-from mpslint.semantics.value_syntax import is_path, last_name
+from mpslint.semantics.syntax.expressions import is_path, last_name
 
 if TYPE_CHECKING:
     from mpslint.model import Edit

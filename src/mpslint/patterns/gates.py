@@ -33,9 +33,9 @@ from mpslint.patterns.operand import operand_gate
 from mpslint.patterns.references import Reference
 from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
 from mpslint.patterns.switches import asked
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.flag_uses import moved_elsewhere, parting
-from mpslint.semantics.partners import partner
+from mpslint.semantics.operands.partners import partner
+from mpslint.semantics.packages.flag_uses import moved_elsewhere, parting
+from mpslint.semantics.purpose.settled_moves import settled
 from mpslint.semantics.worlds.choices import choices
 from mpslint.semantics.worlds.refused import is_behind_refusal
 
@@ -118,7 +118,7 @@ def only_asked(context: Context) -> bool:
 
     Then the gates may stay: who asks for the GPU gets the one there is, for all that is moved.
     """
-    facts = {call: context.guards.at(call) & CUDA_SETTLED for call in _moves(context)}
+    facts = {call: settled(context, call) for call in _moves(context)}
     guarded = {call: found for call, found in facts.items() if found}
     if not guarded or not all(found == {"asked-cuda"} for found in guarded.values()):
         return False
@@ -181,7 +181,7 @@ def _find_gates(context: Context) -> list[Gate] | None:
     """The gates around every guarded move of the file; None where one is not understood."""
     found: dict[ast.AST, list[ast.Call]] = {}
     for call in _moves(context):
-        if not context.guards.at(call) & CUDA_SETTLED or operand_gate(context, call) is not None:
+        if not settled(context, call) or operand_gate(context, call) is not None:
             continue  # What goes where an operand is needs no choice of the file's.
         holder = _conditional(context, call) or context.chains.gate(call)
         if holder is None:
@@ -209,7 +209,7 @@ def _moves(context: Context) -> Iterator[ast.Call]:
 
 
 def _gated_moves(context: Context) -> Iterator[ast.expr]:
-    return (call for call in _moves(context) if context.guards.at(call) & CUDA_SETTLED)
+    return (call for call in _moves(context) if settled(context, call))
 
 
 def _conditional(context: Context, call: ast.Call) -> ast.IfExp | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.negative_numbers import may_be_negative
+from mpslint.semantics.gpus.negative_numbers import may_be_negative
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
+from mpslint.patterns.joined import Arms, after_its_like, joined
 from mpslint.patterns.layout import wrapped_chain
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import tests_at
@@ -49,15 +50,19 @@ def guard_statement(
     body = source.text[start:end]
     if "\n" in body or "\r" in body or not alone_on_lines(source, statement):
         return None
-    asked, waits, device = test.format(torch=torch), False, ""
+    asked, mps, waits, device = test.format(torch=torch), "", False, ""
     if test == CUDA:
-        asked, _, waits, device = tests_at(context, call, torch)
-    joined = _with_the_test_around(context, statement, asked, device)
-    if joined is not None:
-        return Fix(message, joined, applicability, waits=waits)
+        asked, mps, waits, device = tests_at(context, call, torch)
+    around = _with_the_test_around(context, statement, asked, device)
+    if around is not None:
+        return Fix(message, around, applicability, waits=waits)
+    beside = joined(context, statement, Arms(asked, body, mps))
+    if beside is not None:
+        return Fix(message, (beside,), applicability, waits=waits)
     indent = source.indentation(statement.lineno) + indent_unit(source)
     text = f"if {asked}:{source.newline}{indent}{body}"
-    return Fix(message, (replace_span(source, start, end, text),), applicability, waits=waits)
+    edit = after_its_like(context, statement, replace_span(source, start, end, text))
+    return Fix(message, (edit,), applicability, waits=waits)
 
 
 def _with_the_test_around(

@@ -18,16 +18,16 @@ from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.references import Reference
 from mpslint.patterns.text import holds_comment, quote, replace
 from mpslint.records import NamedTuple
-from mpslint.semantics.consumers import given_to
-from mpslint.semantics.cuda_machine import outcome
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.value_syntax import only_defines
+from mpslint.semantics.destinations.cuda_machine import outcome
+from mpslint.semantics.packages.consumers import given_to
+from mpslint.semantics.syntax.expressions import only_defines
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mpslint.semantics.context import Context
-    from mpslint.semantics.index import FunctionNode
+    from mpslint.semantics.syntax.index import FunctionNode
 
 _NAME = "device"
 Kept = tuple[ast.ClassDef, str]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.text import holds_comment, insert, replace_span
-from mpslint.semantics.destinations import device_argument
-from mpslint.semantics.value_syntax import is_path
+from mpslint.semantics.destinations.destinations import device_argument
+from mpslint.semantics.syntax.expressions import is_path
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -10,13 +10,13 @@ from mpslint.patterns.flat import of_chain, statement_of
 from mpslint.patterns.insertion import insert_before
 from mpslint.patterns.text import indent_unit, line_limit
 from mpslint.records import NamedTuple
-from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, LOOPS
-from mpslint.semantics.value_syntax import is_main_test, last_name
+from mpslint.semantics.syntax.expressions import is_main_test, last_name
+from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, LOOPS
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
     from mpslint.semantics.context import Context
-    from mpslint.semantics.index import FunctionNode
+    from mpslint.semantics.syntax.index import FunctionNode
 
 _NAMES = ("device", "torch_device", "default_device", "selected_device")
 _OF_PRECISION = ("autocast", "GradScaler")

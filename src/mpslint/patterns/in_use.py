@@ -6,15 +6,19 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
-from mpslint.semantics.devices_in_use import device_in_use, is_cuda_with_cuda, name_in_use
-from mpslint.semantics.meetings import meets_module_on
-from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
-from mpslint.semantics.sure_devices import may_be_text
-from mpslint.semantics.value import Kind
+from mpslint.semantics.destinations.devices_in_use import (
+    device_in_use,
+    is_cuda_with_cuda,
+    name_in_use,
+)
+from mpslint.semantics.destinations.selected_devices import all_bind_cuda, assigned_cuda
+from mpslint.semantics.destinations.sure_devices import may_be_text
+from mpslint.semantics.operands.meetings import meets_module_on
+from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices_at_hand import DeviceName
+    from mpslint.semantics.devices.devices_at_hand import DeviceName
 
 _OF_TORCH = ("dtype", "shape", "to", "parameters", "requires_grad", "size", "backward")
 
@@ -87,4 +91,4 @@ def follows_machine(context: Context, device: DeviceName) -> bool:
     """Whether a device at hand is CUDA wherever CUDA is, whoever calls and whatever is asked."""
     if device.attribute is not None:
         return assigned_cuda(context, device.attribute)
-    return bool(device.bindings) and all(binds_cuda(context, b) for b in device.bindings)
+    return all_bind_cuda(context, device.bindings)

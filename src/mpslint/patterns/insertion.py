@@ -10,7 +10,7 @@ from mpslint.patterns.text import alone_on_lines, insert
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 
 def insert_before(

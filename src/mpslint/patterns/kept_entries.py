@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_device
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.syntax.expressions import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -11,7 +11,7 @@ from mpslint.patterns.text import replace_span
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.steps import Turns
+    from mpslint.semantics.steps.steps import Turns
 
 
 def accumulates(

@@ -7,7 +7,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.patterns.early_cast import cast_behind, cast_first
-from mpslint.semantics.destinations import device_argument
+from mpslint.semantics.destinations.destinations import device_argument
 
 if TYPE_CHECKING:
     from mpslint.model import Edit

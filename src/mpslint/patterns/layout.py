@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mpslint.semantics.context import Context
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 _BY_HAND = 110
 """So long may a line get by hand, where no tool of the project says how long."""

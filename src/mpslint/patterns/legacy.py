@@ -15,9 +15,9 @@ from mpslint.patterns.selection import reference, reference_level
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace
 from mpslint.records import NamedTuple
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.legacy_types import CUDA_TYPES, DTYPE_OF_TYPE
-from mpslint.semantics.values import Kind
+from mpslint.semantics.terms.facts_known import CUDA_SETTLED
+from mpslint.semantics.terms.legacy_types import CUDA_TYPES, DTYPE_OF_TYPE
+from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

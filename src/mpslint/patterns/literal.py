@@ -24,11 +24,11 @@ from mpslint.patterns.selection import chain, does_nothing_itself, in_style, ref
 from mpslint.patterns.styles import has_busy_helper, is_inline
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import holds_comment, insert, needs_parentheses, replace
-from mpslint.semantics.consumers import foreign_consumer
+from mpslint.semantics.packages.consumers import foreign_consumer
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices import Literal, Slot
+    from mpslint.semantics.devices.devices import Literal, Slot
 
 _IN_PLACE = ("assignment", "return")
 _DEFAULTS = ("parameter", "option", "field", "item")

@@ -29,10 +29,10 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
-from mpslint.semantics.checkpoints import storage_move
-from mpslint.semantics.devices_in_use import device_in_use
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.values import Kind
+from mpslint.semantics.destinations.devices_in_use import device_in_use
+from mpslint.semantics.purpose.settled_moves import settled
+from mpslint.semantics.saved.checkpoints import storage_move
+from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -323,7 +323,7 @@ def _of_inputs(context: Context, call: ast.Call) -> Reference | None:
         return Reference(at_hand.text, at_hand.is_string, ())
     moves = [c for c in context.index.calls.get("cuda", ()) if isinstance(c.func, ast.Attribute)]
     moves = [move for move in moves if not context.resolve(move.func)]
-    gated = any(context.guards.at(move) & CUDA_SETTLED for move in moves)
+    gated = any(settled(context, move) for move in moves)
     if not moves or gated or any("cuda" not in text for text in moved_to):
         return None
     return reference(context, call)

@@ -9,7 +9,7 @@ from mpslint.patterns.place import device_places
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.names import Binding, Names, Scope
+    from mpslint.semantics.names.names import Binding, Names, Scope
 
 _TORCHES = "names of torch, by scope"
 _FREE_NAMES = "free names for a device"

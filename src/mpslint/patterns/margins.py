@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mpslint.model import Edit
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 _SPANNING = ('"""', "'''", "\\\n", "\\\r", "\f")
 """What lets a row begin inside a string, or in no margin."""

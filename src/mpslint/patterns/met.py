@@ -14,8 +14,8 @@ from mpslint.model import Applicability, Fix
 from mpslint.patterns.late_default import resolved_inside
 from mpslint.patterns.operand import in_own_parentheses
 from mpslint.patterns.text import holds_comment, replace_span
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.partners import partner, partner_at
+from mpslint.semantics.operands.partners import partner, partner_at
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.model import Edit

@@ -24,13 +24,13 @@ from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.references import Reference
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import reference, reference_level
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.flag_uses import moved_elsewhere
-from mpslint.semantics.ranks import rank_of
+from mpslint.semantics.gpus.ranks import rank_of
+from mpslint.semantics.packages.flag_uses import moved_elsewhere
+from mpslint.semantics.purpose.settled_moves import settled
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.index import FunctionNode
+    from mpslint.semantics.syntax.index import FunctionNode
 
 
 _GATED = "functions with gated moves"
@@ -46,7 +46,7 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
         return _level(follow_operand(context, followed, laid_out=False))
     if beside_tensor(context, call) is not None:
         return Applicability.SAFE
-    if context.guards.at(call) & CUDA_SETTLED:
+    if settled(context, call):
         level = gates_level(context)
         if level is not None or not only_asked(context):
             return level if level is not None else _level(add_arms(context))
@@ -67,7 +67,7 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
 def beside_tensor(context: Context, call: ast.Call) -> Fix | None:
     """`x.to(y.device)` for `x.cuda(y.get_device())`: with the tensor it goes along everywhere."""
     tensor = gpu_of(call)
-    if tensor is None or context.guards.at(call) & CUDA_SETTLED:
+    if tensor is None or settled(context, call):
         return None
     device = Reference(f"{context.source.segment(tensor)}.device", False, ())
     edits = rewrite_call(context, call, device)
@@ -88,7 +88,7 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     beside = beside_tensor(context, call)
     if beside is not None:
         return beside
-    if context.guards.at(call) & CUDA_SETTLED:
+    if settled(context, call):
         opened = open_gates(context)
         if opened is not None or not only_asked(context):
             return opened if opened is not None else add_arms(context)
@@ -121,7 +121,7 @@ def move_with(context: Context, call: ast.Call, empty: Sequence[ast.Call]) -> Fi
     """The fix for one `.cuda()`, and with it those of modules without tensors, where these are no
     less safe: they are wrong nowhere, but would read as if they had been forgotten."""
     fix = move_to_device(context, call)
-    if fix is None or context.guards.at(call) & CUDA_SETTLED:
+    if fix is None or settled(context, call):
         return fix
     edits = list(fix.edits)
     for other in empty:
@@ -163,7 +163,7 @@ def _gated(context: Context) -> set[FunctionNode | None]:
             for call in context.index.calls.get("cuda", ())
             if isinstance(call.func, ast.Attribute)
             and not context.resolve(call.func)
-            and context.guards.at(call) & CUDA_SETTLED
+            and settled(context, call)
         }
     found = context.memo[_GATED]
     assert isinstance(found, set)

@@ -14,7 +14,7 @@ from mpslint.patterns.text import needs_parentheses, replace
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices import Literal, Slot
+    from mpslint.semantics.devices.devices import Literal, Slot
 
 _MESSAGE = "Ask for MPS first"
 

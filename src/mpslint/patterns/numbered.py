@@ -24,20 +24,20 @@ from mpslint.patterns.place import behind_imports, settles_too_early
 from mpslint.patterns.references import Reference
 from mpslint.patterns.text import indent_unit, insert, missing_gap, quote, replace
 from mpslint.records import NamedTuple
-from mpslint.semantics.arm_tests import tests_around
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.negative_numbers import may_be_negative
-from mpslint.semantics.numbers_given import Given, Key, classes, given_to, number_of
-from mpslint.semantics.objects_changed import defines, derived, sets
-from mpslint.semantics.value_syntax import last_name
-from mpslint.semantics.whole_numbers import is_whole_number
+from mpslint.semantics.gpus.negative_numbers import may_be_negative
+from mpslint.semantics.gpus.numbers_given import Given, Key, classes, given_to, number_of
+from mpslint.semantics.gpus.objects_changed import defines, derived, sets
+from mpslint.semantics.gpus.whole_numbers import is_whole_number
+from mpslint.semantics.purpose.arm_tests import tests_around
+from mpslint.semantics.purpose.settled_moves import settled
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices_at_hand import DeviceName
+    from mpslint.semantics.devices.devices_at_hand import DeviceName
 
 _KEY = "devices for the numbers of GPUs"
 _AROUND = "functions that move to the GPU of a number"
@@ -276,7 +276,7 @@ def _going(context: Context, number: Given) -> list[ast.expr]:
 
 def _asks_first(context: Context, value: ast.expr, number: Given) -> bool:
     """Whether what goes there stands behind a test for CUDA, or hangs on its number."""
-    if context.guards.at(value) & CUDA_SETTLED:
+    if settled(context, value):
         return True
     texts = {ast.unparse(number.value), ast.unparse(value)}
     texts |= {ast.unparse(one.value) for one in (number.value, value) if _is_listed(one)}

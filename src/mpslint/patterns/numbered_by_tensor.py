@@ -13,7 +13,7 @@ from mpslint.patterns.text import holds_comment, replace_span
 if TYPE_CHECKING:
     from mpslint.model import Edit
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices import Literal
+    from mpslint.semantics.devices.devices import Literal
 
 _ASKS = "get_device"
 _ON_A_GPU = ((ast.GtE, "0"), (ast.Gt, "-1"), (ast.NotEq, "-1"))

@@ -11,14 +11,14 @@ from mpslint.patterns.followed_values import argument_for, callers, is_table, ne
 from mpslint.patterns.kept_entries import is_counted, is_kept_number, kept_on
 from mpslint.patterns.tensor_entries import meets_tensor, seeks_tensor, takes_rows
 from mpslint.records import NamedTuple
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.kept_numbers import sets_a_generator
-from mpslint.semantics.value_syntax import last_name
-from mpslint.semantics.values import Kind
+from mpslint.semantics.saved.kept_numbers import sets_a_generator
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.names import Binding
+    from mpslint.semantics.names.names import Binding
 
 _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
 """Functions that load what somebody has published for a module."""

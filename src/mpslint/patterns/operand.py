@@ -18,10 +18,10 @@ from mpslint.patterns.references import Reference
 from mpslint.patterns.statements import can_dedent, dedent_body
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.records import NamedTuple
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.legacy_types import CUDA_TYPES
-from mpslint.semantics.sure_devices import surely_device
+from mpslint.semantics.destinations.sure_devices import surely_device
+from mpslint.semantics.purpose.settled_moves import settled
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.terms.legacy_types import CUDA_TYPES
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -148,7 +148,7 @@ def _shares_function(context: Context, gate: Gate) -> bool:
     return any(
         context.index.function(call) is function
         and not context.resolve(call.func)
-        and context.guards.at(call) & CUDA_SETTLED
+        and settled(context, call)
         and not any(
             isinstance(parent, ast.If | ast.IfExp) and _place(context, parent.test) is not None
             for parent in context.index.ancestors(call)

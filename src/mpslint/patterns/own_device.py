@@ -15,24 +15,24 @@ from mpslint.patterns.in_use import follows_machine, is_of_module
 from mpslint.patterns.place import device_places
 from mpslint.patterns.text import quote
 from mpslint.records import NamedTuple
-from mpslint.semantics.devices_at_hand import none_by_default
-from mpslint.semantics.devices_in_use import device_in_use, name_in_use
-from mpslint.semantics.selected_devices import picks_cuda
-from mpslint.semantics.sure_devices import (
+from mpslint.semantics.destinations.devices_in_use import device_in_use, name_in_use
+from mpslint.semantics.destinations.selected_devices import picks_cuda
+from mpslint.semantics.destinations.sure_devices import (
     is_declared,
     surely_device,
     surely_devices,
     told_text,
     written_texts,
 )
-from mpslint.semantics.value import Kind, Value
+from mpslint.semantics.devices.devices_at_hand import none_by_default
+from mpslint.semantics.terms.value import Kind, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices_at_hand import DeviceName
-    from mpslint.semantics.names import Binding
+    from mpslint.semantics.devices.devices_at_hand import DeviceName
+    from mpslint.semantics.names.names import Binding
 
 _SENT = "what is sent to CUDA by a value"
 _BACKENDS = ("cuda", "mps", "cpu")

@@ -14,7 +14,7 @@ from mpslint.patterns.availability import cuda_available, pins_available
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import pinning_test
 from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, replace_span
-from mpslint.semantics.value_syntax import is_path
+from mpslint.semantics.syntax.expressions import is_path
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

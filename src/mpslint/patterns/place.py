@@ -7,12 +7,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.legacy_types import CUDA_TYPES
-from mpslint.semantics.value_syntax import is_main_test
+from mpslint.semantics.syntax.expressions import is_main_test
+from mpslint.semantics.terms.legacy_types import CUDA_TYPES
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.elsewhere import Definition
+    from mpslint.semantics.elsewhere.elsewhere import Definition
 
 _PLACES = "places that name the device"
 _BLOCKS = "where a selection can stand, by block"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.facts.machines import SOLVERS
@@ -20,15 +21,15 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
-from mpslint.semantics.destinations import pinned_to_mps
-from mpslint.semantics.sure_devices import surely_device
-from mpslint.semantics.value import Kind
-from mpslint.semantics.value_syntax import is_path
-from mpslint.semantics.wide_partners import meets_wide
+from mpslint.semantics.destinations.destinations import pinned_to_mps
+from mpslint.semantics.destinations.sure_devices import surely_device
+from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.wide.wide_partners import meets_wide
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.wide_dtypes import Request
+    from mpslint.semantics.wide.wide_dtypes import Request
 
 _NARROW = {"float64": "float32", "complex128": "complex64"}
 
@@ -75,6 +76,17 @@ def narrow_on_mps(context: Context, request: Request, wide: str, *, kept: str = 
     if fix is not None and meets_wide(context, request, wide):
         return fix._replace(applicability=Applicability.UNSAFE)
     return fix
+
+
+def narrow_all(context: Context, requests: Sequence[Request], wide: str) -> Fix | None:
+    """The fix of several requests that are told as one."""
+    fixes = [narrow_on_mps(context, request, wide) for request in requests]
+    made = [fix for fix in fixes if fix is not None]
+    if len(made) < len(fixes):
+        return None
+    edits = tuple(dict.fromkeys(edit for fix in made for edit in fix.edits))
+    least = min(made, key=lambda fix: fix.applicability)
+    return least._replace(edits=edits)
 
 
 def _solver_around(context: Context, node: ast.AST) -> str:
@@ -197,3 +209,31 @@ def fix_level(context: Context, request: Request) -> Applicability | None:
     if is_path(asked) or (request.device is not None and pinned_to_mps(context, asked)):
         return Applicability.SAFE
     return Applicability.UNSAFE if request.dtype is not None else None
+
+
+def by_rows(context: Context, found: Iterable[Request]) -> list[list[Request]]:
+    """The requests, those together that cast in one row, one beside the other, and can be mended,
+    or cannot: the reason is one, and who mends one mends all (`f(v.double(), z.double())`)."""
+    rows: dict[tuple[object, ...], list[Request]] = {}
+    for at, request in enumerate(found):
+        is_cast = request.how == "cast" and isinstance(request.call.func, ast.Attribute)
+        key: tuple[object, ...] = (at,)
+        if is_cast:
+            key = "cast", request.call.end_lineno, fix_level(context, request) is None
+        group = rows.setdefault(key, [])
+        if any(_are_nested(context, request.call, other.call) for other in group):
+            rows[(at,)] = [request]
+        else:
+            group.append(request)
+    return list(rows.values())
+
+
+def _are_nested(context: Context, one: ast.Call, other: ast.Call) -> bool:
+    return context.index.within(one, other) or context.index.within(other, one)
+
+
+def least_level(context: Context, requests: Iterable[Request]) -> Applicability | None:
+    """The level of `narrow_all` for these."""
+    levels = [fix_level(context, request) for request in requests]
+    known = [level for level in levels if level is not None]
+    return min(known) if len(known) == len(levels) else None

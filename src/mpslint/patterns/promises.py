@@ -14,7 +14,7 @@ from mpslint.patterns.place import settles_somewhere
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices import Literal, Slot
+    from mpslint.semantics.devices.devices import Literal, Slot
 
 _MAY_SELECT = ("assignment", "return", "device")
 """Slots where a literal may become a selection itself, whatever its index."""

@@ -22,8 +22,8 @@ from mpslint.patterns.text import (
     quote,
     replace_span,
 )
-from mpslint.semantics.index import FUNCTIONS, FunctionNode
-from mpslint.semantics.ranks import rank_of
+from mpslint.semantics.gpus.ranks import rank_of
+from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

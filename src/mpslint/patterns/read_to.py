@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.patterns.only_copied import goes_to_state_dict
-from mpslint.semantics.load_places import goes_to_a_model, load_to
+from mpslint.semantics.worlds.load_places import goes_to_a_model, load_to
 
 if TYPE_CHECKING:
     import ast

@@ -11,7 +11,7 @@ from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.availability import mps_available, wants_mps
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import holds_comment, replace
-from mpslint.semantics.flow import leaves
+from mpslint.semantics.names.flow import leaves
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -14,7 +14,7 @@ from mpslint.patterns import styles
 from mpslint.patterns.place import behind_imports, comes_before, device_places
 from mpslint.patterns.selection import reference, with_gaps
 from mpslint.patterns.text import indent_unit, insert, replace
-from mpslint.semantics.index import COMPREHENSIONS
+from mpslint.semantics.syntax.index import COMPREHENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,17 +29,17 @@ from mpslint.patterns.place import (
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.references import Reference
 from mpslint.patterns.text import indent_unit, insert, missing_gap, quote
-from mpslint.semantics.companions import companion
-from mpslint.semantics.handed_devices import handed_device
-from mpslint.semantics.index import LOOPS
-from mpslint.semantics.partners import partner
-from mpslint.semantics.ranks import is_ranked
-from mpslint.semantics.value_syntax import only_defines
+from mpslint.semantics.destinations.handed_devices import handed_device
+from mpslint.semantics.gpus.ranks import is_ranked
+from mpslint.semantics.operands.companions import companion
+from mpslint.semantics.operands.partners import partner
+from mpslint.semantics.syntax.expressions import only_defines
+from mpslint.semantics.syntax.index import LOOPS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices_at_hand import DeviceName
-    from mpslint.source import SourceFile
+    from mpslint.semantics.devices.devices_at_hand import DeviceName
+    from mpslint.sources.source import SourceFile
 
 _CUDA_TEXT = "how the file names its GPU"
 _STRANGER = "nothing of the file needs torch yet: what reads it may have none"
@@ -255,7 +255,8 @@ def _deferred(
         return tried
     if any(context.index.function(item) is None for item in (node, *needing)):
         return None
-    is_module = not has_helper and does_nothing_itself(context)
+    is_default = isinstance(context.index.parents[node], ast.arguments)
+    is_module = (is_default or not has_helper) and does_nothing_itself(context)
     imported = elsewhere.is_imported(context.source.path, is_module=is_module)
     if not imported and not in_function.runs_once(context, node):
         return None

@@ -10,8 +10,8 @@ from mpslint.patterns.own_device import Tests, machine_tests, tests_at
 from mpslint.patterns.place import behind_imports, comes_before
 from mpslint.patterns.text import holds_comment, indent_unit, insert, replace
 from mpslint.records import NamedTuple
-from mpslint.semantics.elsewhere import required
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.elsewhere.elsewhere import required
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mpslint.model import Edit
     from mpslint.patterns.place import Place
     from mpslint.semantics.context import Context
-    from mpslint.semantics.names import Binding
+    from mpslint.semantics.names.names import Binding
 
 FEW, MANY = 2, 3
 """So many copies of four lines are worth a function: where they ask the same, and where each asks a
@@ -76,21 +76,21 @@ def _plan(context: Context, what: str, calls: Sequence[ast.Call]) -> _Plan:
     if len(calls) < FEW or context.settings.style == "accelerator" or not wants_mps(context):
         return _Plan(there, None)
     place = behind_imports(context)
-    name = next((name for name in _NAMES[what] if not _is_taken(context, name)), None)
+    name = next((name for name in _NAMES[what] if not is_taken(context, name)), None)
     if place is None or name is None:
         return _Plan(there, None)
     if not all(comes_before(context, place, one) for one in calls):
         return _Plan(there, None)
-    tests = _tests(context, place.torch, calls)
+    tests = shared_tests(context, place.torch, calls)
     asked = (tests_at(context, one, place.torch)[:2] for one in calls)
     if len(calls) < MANY and any(one != tests[:2] for one in asked):
         return _Plan(there, None)
     if tests.device:
-        place = _below_the_device(context, place, tests.device, calls)
+        place = below_the_device(context, place, tests.device, calls)
     return _Plan(there, (name, place, _text(context, what, name, place, tests)))
 
 
-def _below_the_device(
+def below_the_device(
     context: Context, place: Place, device: str, calls: Sequence[ast.Call]
 ) -> Place:
     """Behind the line that chooses the device that the function reads, and behind the assignments
@@ -116,7 +116,7 @@ def _below_the_device(
     return below if all(comes_before(context, below, one) for one in calls) else place
 
 
-def _tests(context: Context, torch: str, calls: Sequence[ast.Call]) -> Tests:
+def shared_tests(context: Context, torch: str, calls: Sequence[ast.Call]) -> Tests:
     """What the function asks: the device of the module, where all calls work on that one."""
     tests = {tests_at(context, call, torch) for call in calls}
     only, module = tests.pop(), context.names.module
@@ -125,15 +125,22 @@ def _tests(context: Context, torch: str, calls: Sequence[ast.Call]) -> Tests:
 
 
 def _text(context: Context, what: str, name: str, place: Place, tests: Tests) -> str:
-    source = context.source
-    unit, newline, torch = indent_unit(source), source.newline, place.torch
+    torch = place.torch
     lines = [
-        f"def {name}():",
-        f"{unit}if {tests.cuda}:",
-        f"{unit}{unit}{torch}.cuda.{what}()",
-        f"{unit}elif {tests.mps}:",
-        f"{unit}{unit}{torch}.mps.{what}()",
+        f"if {tests.cuda}:",
+        f"\t{torch}.cuda.{what}()",
+        f"elif {tests.mps}:",
+        f"\t{torch}.mps.{what}()",
     ]
+    return as_function(context, name, place, lines)
+
+
+def as_function(context: Context, name: str, place: Place, body: Sequence[str]) -> str:
+    """A function without parameters at that place, with the blank lines around it that it needs.
+    In `body` a tab is one level."""
+    source = context.source
+    unit, newline = indent_unit(source), source.newline
+    lines = [f"def {name}():", *(unit + line.replace("\t", unit) for line in body)]
     rest = source.text[place.offset :]
     blank = next((n for n, line in enumerate(rest.splitlines()) if line.strip()), 2)
     lead = newline if place.offset == len(source.text) and not source.text.endswith("\n") else ""
@@ -167,7 +174,7 @@ def _does_only(context: Context, binding: Binding, what: str) -> bool:
     return done == {f"torch.cuda.{what}", f"torch.mps.{what}"}
 
 
-def _is_taken(context: Context, name: str) -> bool:
+def is_taken(context: Context, name: str) -> bool:
     return any(bound == name for bound, _ in context.names.every_binding()) or bool(
         context.index.names.get(name)
     )

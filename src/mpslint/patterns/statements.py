@@ -16,7 +16,7 @@ from mpslint.patterns.text import alone_on_lines, holds_comment, replace_span
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 
 def delete_statement(

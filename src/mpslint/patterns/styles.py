@@ -15,15 +15,15 @@ from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, quote
 from mpslint.records import NamedTuple
-from mpslint.semantics.elsewhere import required
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.purity import is_pure
-from mpslint.semantics.selected_devices import returns_cuda
-from mpslint.semantics.value import Kind
+from mpslint.semantics.destinations.selected_devices import returns_cuda
+from mpslint.semantics.elsewhere.elsewhere import required
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.uses.purity import is_pure
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.names import Binding
+    from mpslint.semantics.names.names import Binding
 
 _KNOWN_HELPER = "the helper that is there"
 _NAMES = ("get_device", "select_device", "choose_device")

@@ -13,11 +13,11 @@ from mpslint.facts.priors import matches
 from mpslint.patterns.place import comes_before, device_places
 from mpslint.patterns.text import quote
 from mpslint.records import NamedTuple
-from mpslint.semantics.cuda_machine import outcome
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.selected_devices import picks_cuda
-from mpslint.semantics.value import Kind
+from mpslint.semantics.destinations.cuda_machine import outcome
+from mpslint.semantics.destinations.selected_devices import picks_cuda
+from mpslint.semantics.purpose.settled_moves import settled
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mpslint.patterns.place import Place
     from mpslint.patterns.styles import Selection
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices_at_hand import DeviceName
-    from mpslint.semantics.names import Binding
+    from mpslint.semantics.devices.devices_at_hand import DeviceName
+    from mpslint.semantics.names.names import Binding
 
 _SWITCH = "the switch of the options that decides what is moved"
 
@@ -175,7 +175,7 @@ def _find(context: Context) -> Switch | None:
 
 def _is_settled(context: Context, call: ast.Call) -> bool:
     """Whether something else decides about a move as well."""
-    return bool(context.guards.at(call) & CUDA_SETTLED)
+    return bool(settled(context, call))
 
 
 def _moves_tensor(context: Context, call: ast.Call) -> bool:

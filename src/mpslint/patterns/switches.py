@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.cuda_machine import outcome
+from mpslint.semantics.destinations.cuda_machine import outcome
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -12,7 +12,7 @@ from mpslint.model import Edit
 from mpslint.patterns.conventions import conventions
 
 if TYPE_CHECKING:
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 
 def replace(source: SourceFile, node: ast.AST, text: str) -> Edit:

@@ -15,12 +15,12 @@ from mpslint.patterns.gates import opens_all
 from mpslint.patterns.only_copied import goes_to_state_dict
 from mpslint.patterns.read_to import is_read_to
 from mpslint.records import NamedTuple
-from mpslint.semantics.chains import Chain
-from mpslint.semantics.cuda_packages import computes_without_mps
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.leftovers import is_never_default
-from mpslint.semantics.test_code import is_all_of_a_test
-from mpslint.semantics.wide_default import computes_in_float64, goes_beside_float64
+from mpslint.semantics.devices.chains import Chain
+from mpslint.semantics.packages.cuda_packages import computes_without_mps
+from mpslint.semantics.purpose.test_code import is_all_of_a_test
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.uses.leftovers import is_never_default
+from mpslint.semantics.wide.wide_default import computes_in_float64, goes_beside_float64
 from mpslint.semantics.worlds.choices import Choice, Written, choices, written
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.refused import refusal_before

@@ -12,15 +12,15 @@ from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.place import find_place, settles_somewhere
 from mpslint.patterns.switches import asked
 from mpslint.patterns.text import holds_comment
-from mpslint.semantics.consumers import foreign_consumer
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.negative_numbers import may_be_negative
-from mpslint.semantics.numbers_given import given_to, number_of
+from mpslint.semantics.gpus.negative_numbers import may_be_negative
+from mpslint.semantics.gpus.numbers_given import given_to, number_of
+from mpslint.semantics.packages.consumers import foreign_consumer
+from mpslint.semantics.purpose.settled_moves import settled
 
 if TYPE_CHECKING:
-    from mpslint.semantics.chains import Chain
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices import Literal, Slot
+    from mpslint.semantics.devices.chains import Chain
+    from mpslint.semantics.devices.devices import Literal, Slot
 
 BY_HAND = "parts go to several GPUs by hand, and a Mac has one"
 _NAMELESS = "torch goes by no name here that a selection could use"
@@ -30,7 +30,7 @@ _MOST = 40
 
 def of_move(context: Context, call: ast.Call) -> str:
     """Why a `.cuda(...)` stays as it is; empty: nothing of these."""
-    if context.guards.at(call) & CUDA_SETTLED:
+    if settled(context, call):
         return _behind_test(context, call)
     given = given_to(context, call)
     if isinstance(given, ast.Constant) and given.value is not None:

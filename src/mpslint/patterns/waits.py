@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.backend_arm import serve_mps
-from mpslint.semantics.cuda_waits import waits_for_cuda_only
-from mpslint.semantics.device_work import Effect
+from mpslint.semantics.timing.device_work import Effect
+from mpslint.semantics.waits.cuda_waits import waits_for_cuda_only
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -6,11 +6,11 @@ import os
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from mpslint.opening import line_of, position
 from mpslint.output import shown_path
 from mpslint.report.model import Cause, Place
 from mpslint.report.origins import Origin, origin_of
 from mpslint.report.reach import uses_of
+from mpslint.sources.opening import line_of, position
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mpslint.printable import printable_json
+from mpslint.basics.printable import printable_json
 from mpslint.report.areas import areas
 from mpslint.report.model import REMEDIES, SEVERITIES
 from mpslint.report.summary import answer, hazards

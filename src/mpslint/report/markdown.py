@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.basics.printable import printable
 from mpslint.pages import count
-from mpslint.printable import printable
 from mpslint.report.areas import areas
 from mpslint.report.model import REMEDIES, SEVERITIES
 from mpslint.report.summary import SETTLES, answer, hazards, rule_rows

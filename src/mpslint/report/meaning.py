@@ -8,17 +8,17 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
-from mpslint.neighbours import Neighbours
-from mpslint.opening import open_source
-from mpslint.reading import read_bytes
+from mpslint.project.neighbours import Neighbours
 from mpslint.semantics.context import Context
-from mpslint.settings import Settings
+from mpslint.settings.settings import Settings
+from mpslint.sources.opening import open_source
+from mpslint.sources.reading import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mpslint.model import Finding
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 
 _NODES = "report.nodes"

@@ -10,13 +10,13 @@ import ast
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from mpslint.checking import guarded
+from mpslint.checking.checking import guarded
+from mpslint.checking.linter import lint
 from mpslint.facts.ops import NEVER, release_text, support
-from mpslint.linter import lint
-from mpslint.opening import line_of, position
+from mpslint.findings.results import FileResult
 from mpslint.report.meaning import node_of
 from mpslint.report.model import OpUse, Place
-from mpslint.results import FileResult
+from mpslint.sources.opening import line_of, position
 
 if TYPE_CHECKING:
     from mpslint.facts.ops import Release

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.report.meaning import node_of, nodes_at
-from mpslint.semantics.index import FUNCTIONS, LOOPS
-from mpslint.semantics.value import Kind
+from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS
+from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from mpslint.report.origins import destination_of
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mpslint.report.meaning import Meanings
     from mpslint.report.origins import Origin
     from mpslint.semantics.context import Context
-    from mpslint.semantics.names import Scope
+    from mpslint.semantics.names.names import Scope
 
 Used = tuple[str, int]
 """A path as the project names it, and an offset in the file's text."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mpslint.fixing import plan, worth_fixing
+from mpslint.fixing.fixing import plan, worth_fixing
 from mpslint.records import NamedTuple
 from mpslint.report.model import PERSON, SAFE, UNSAFE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mpslint.fixer import FixResult
+    from mpslint.findings.results import FileResult
+    from mpslint.fixing.fixer import FixResult
     from mpslint.model import Finding
-    from mpslint.project import Project
-    from mpslint.results import FileResult
-    from mpslint.settings import Settings
+    from mpslint.project.project import Project
+    from mpslint.settings.settings import Settings
 
 
 class Remedies(NamedTuple):

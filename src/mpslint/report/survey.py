@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from mpslint import __version__
 from mpslint.model import Finding
-from mpslint.opening import line_of
-from mpslint.project import Project
+from mpslint.project.project import Project
 from mpslint.report.causes import causes_of
 from mpslint.report.meaning import Meanings
 from mpslint.report.model import PERSON, Issue, Place, Survey
 from mpslint.report.operators import operators
 from mpslint.report.remedies import Remedies, remedies
-from mpslint.screening import speaks_of_torch
+from mpslint.sources.opening import line_of
+from mpslint.sources.screening import speaks_of_torch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mpslint.discovery import Target
-    from mpslint.results import FileResult
-    from mpslint.settings import Settings
+    from mpslint.findings.results import FileResult
+    from mpslint.folders.discovery import Target
+    from mpslint.settings.settings import Settings
     from mpslint.verify.report import Report
     from mpslint.verify.tracing import Trace
 

@@ -47,7 +47,7 @@ from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import about_gpus
+from mpslint.semantics.purpose.purpose import about_gpus
 from mpslint.semantics.worlds.machines import CPU
 
 _CHECK_SINCE = (2, 7)

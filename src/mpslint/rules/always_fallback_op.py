@@ -37,7 +37,7 @@ from mpslint.facts.ops import release_text, support
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.op_calls import op_calls
+from mpslint.semantics.operands.op_calls import op_calls
 
 _EMBEDDINGS = (
     "torch.nn.Embedding",

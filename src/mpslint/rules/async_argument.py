@@ -39,10 +39,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
-from mpslint.old_names import WORD, places
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.sources.old_names import WORD, places
 
 _METHODS = ("cuda", "copy_", "type", "to")
 """Of tensors, which took `async`."""

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import keyword, type_may_be_mps
+from mpslint.semantics.destinations.destinations import keyword, type_may_be_mps
 
 
 @rule(

@@ -50,9 +50,9 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.insertion import insert_before
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.batches import Batch
 from mpslint.semantics.context import Context
-from mpslint.semantics.value import CPU_ONLY, Kind
+from mpslint.semantics.loops.batches import Batch
+from mpslint.semantics.terms.value import CPU_ONLY, Kind
 
 _MOVERS = (
     "accelerate",

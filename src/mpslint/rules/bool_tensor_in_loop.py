@@ -4,7 +4,9 @@
 Flags `if`, `while`, `assert`, `and`, `or`, `not`, conditional expressions and `bool()` whose truth
 is that of a tensor on a device, at every step of a loop that trains: comparisons of tensors,
 `.any()`, `.all()`, `torch.isnan(loss)`, `torch.allclose(...)`. In the forward passes of modules, in
-what they call as well: assertions of this kind, and checks that all numbers are finite.
+what they call as well: assertions of this kind, also of parameters that torch's functions take
+beside them, and checks that all numbers are finite. In loops that go through batches and train
+nothing: assertions of what is on the device, and checks of it that end all.
 
 ## Why is this bad?
 Python must know the value to go on, so it waits for the device.
@@ -19,18 +21,18 @@ Use instead: test every so many steps, or keep the decision on the device (`torc
 
 ## What is not flagged
 `x is None`, `isinstance`, `len(x)`, `x.shape`, `x.numel()`; what runs under a test of the step, the
-rank or a verbosity switch, or of one for debugging that is made of `__debug__`, or in evaluation
-and generation loops; assertions of tests and in their files; tensors known to be on the CPU, and
-what the function moves further down (`labels = labels.to(device)`), which came to it on the CPU;
-what `isinstance(x, torch.Tensor)` has found to be none; in functions that a step calls, in this
-file or from another, but for what ends all, and of losses of which only `backward()` is seen (there
-tests are mostly for NaN, or of a line search, and cannot be avoided).
+rank or a verbosity switch, or of one for debugging that is made of `__debug__`; in evaluation and
+generation loops what ends nothing; assertions of tests and in their files; tensors known to be on
+the CPU, and what the function moves further down (`labels = labels.to(device)`), which came to it
+on the CPU; what `isinstance(x, torch.Tensor)` has found to be none; in functions that a step calls,
+in this file or from another, but for what ends all, and of losses of which only `backward()` is
+seen (there tests are mostly for NaN, or of a line search, and cannot be avoided).
 
 By default: checks that all numbers are finite, with or without `.any()` and `.all()`, and
-`torch.allclose`, where they end all or tell of it (`if torch.isnan(loss): break`), and assertions;
-in forward passes of these what ends all (assertions, and what raises an error). Other tests, such
-as `if loss < best` and `if torch.isfinite(loss): optimizer.step()`, are opt-in (`--select MPS306`),
-since most of them decide what the algorithm does next, which somebody has to wait for.
+`torch.allclose`, where they end all or tell of it (`if torch.isnan(loss): break`, and what keeps
+the state in a file before it exits), and assertions. Other tests, such as `if loss < best` and `if
+torch.isfinite(loss): optimizer.step()`, are opt-in (`--select MPS306`), since most of them decide
+what the algorithm does next, which somebody has to wait for.
 
 ## References
 - `torch/csrc/autograd/python_variable_indexing.cpp`, `Tensor.__bool__`
@@ -44,9 +46,15 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.debug_switches import is_debugging
-from mpslint.semantics.step_runs import first_of_runs
-from mpslint.semantics.steps import (
+from mpslint.semantics.loops.loops import LoopKind
+from mpslint.semantics.operands.tensor_uses import is_of_tensors
+from mpslint.semantics.purpose.debug_switches import is_debugging
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.purpose.test_files import is_test_file
+from mpslint.semantics.reads.batch_outputs import goes_through_batches
+from mpslint.semantics.reads.deciding_arms import decides_what_comes
+from mpslint.semantics.steps.step_runs import first_of_runs
+from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
     also_waiting,
@@ -57,9 +65,8 @@ from mpslint.semantics.steps import (
     training_on_device,
     trains_on_device,
 )
-from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.test_files import is_test_file
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.giving_up import gives_up
 
 _EQUAL = ("allclose", "equal")
 _READING_FUNCTIONS = (
@@ -69,8 +76,6 @@ _READING_FUNCTIONS = (
 _FINITE = ("isnan", "isinf", "isfinite", "isposinf", "isneginf")
 _OF_SIZES = ("size", "dim", "numel", "nelement", "len", "isinstance", "hasattr", "callable", "type")
 _FIELDS = ("shape", "ndim", "dtype", "device", "requires_grad", "is_cuda")
-_STEPS = ("backward", "step")
-_DECISIONS = (ast.Continue, ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)
 _JOINING = (ast.BoolOp, ast.UnaryOp, ast.GeneratorExp, ast.ListComp)
 _REDUCING = ("any", "all", "sum", "item", "max", "min")
 
@@ -92,6 +97,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     ):
         return
     yield from _in_forward_passes(context, rule)
+    yield from _in_evaluations(context, rule)
     if not trains_on_device(context):
         return
     for steps in first_of_runs(context, list(_decisions(context))):
@@ -108,7 +114,6 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     """Checks of tensors in forward passes, which decide nothing of what is computed."""
     found = []
-    ending: set[ast.expr] = set()
     for node, test in _tests(context):
         around = context.index.function(test)
         if around is None or isinstance(node, ast.IfExp) or not context.passes.may_run(around):
@@ -120,7 +125,11 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
                 continue
             if _asks_torch(context, operand):
                 continue
-            if context.values.of(operand).on_cpu or not context.passes.is_tensor(operand, around):
+            if context.values.of(operand).on_cpu:
+                continue
+            if not context.passes.is_tensor(operand, around) and not is_of_tensors(
+                context, operand, around
+            ):
                 continue
             # Who runs it may be told by other files, and is asked last.
             if training(context, operand, calls=0) is not None or only_tests_run(context, test):
@@ -130,21 +139,46 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             function = context.passes.around(operand)
             if function is not None:
                 found.append(Step(operand, operand, function))
-                if _ends_all(node):
-                    ending.add(operand)
     for steps in first_of_runs(context, found):
         node, _, turns = steps[0]
         yield context.finding(
             rule,
             node,
             "Python waits for this value in every forward pass",
-            confidence=(
-                Confidence.CERTAIN
-                if any(step.node in ending for step in steps)
-                else Confidence.INFERRED
-            ),
+            confidence=Confidence.CERTAIN,
             labels=(
                 context.label(turns, "this runs in every forward pass"),
+                *also_waiting(context, steps),
+            ),
+        )
+
+
+def _in_evaluations(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Checks of the batches that a loop brings to a device itself, and of what a model makes of
+    them: what is wrong with a batch can be seen before it is moved, or behind the loop."""
+    found = []
+    for node, test in _tests(context):
+        loop = context.loops.innermost(node)
+        if loop is None or not _ends_all(node) or _in_a_test(context, node):
+            continue
+        if context.loops.kind(loop) not in (LoopKind.EVAL, LoopKind.DEVICE):
+            continue
+        if not goes_through_batches(context, loop) or not context.loops.every_step(test, loop):
+            continue
+        found += [
+            Step(operand, operand, loop)
+            for operand in _operands(test)
+            if _needless(context, operand) is Confidence.CERTAIN and _is_read(context, operand)
+        ]
+    for steps in first_of_runs(context, found):
+        node, _, turns = steps[0]
+        yield context.finding(
+            rule,
+            node,
+            f"Python waits for this value at each turn of the loop at {context.line(turns)}",
+            confidence=Confidence.CERTAIN,
+            labels=(
+                context.label(turns, "this goes through batches"),
                 *also_waiting(context, steps),
             ),
         )
@@ -196,9 +230,8 @@ def _decisions(context: Context) -> Iterator[Step]:
 
 
 def _ends_all(node: ast.AST) -> bool:
-    """`assert valid.all()` and `if torch.isnan(x).any(): raise ValueError(...)`"""
-    raises = isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise)
-    return isinstance(node, ast.Assert) or raises
+    """`assert valid.all()`, `if torch.isnan(x).any(): raise ValueError(...)` and `sys.exit(1)`"""
+    return isinstance(node, ast.Assert) or (isinstance(node, ast.If) and gives_up(node.body))
 
 
 def _needless(context: Context, node: ast.AST) -> Confidence:
@@ -209,23 +242,9 @@ def _needless(context: Context, node: ast.AST) -> Confidence:
         parent, child = context.index.parents[parent], parent
     if isinstance(parent, ast.Assert) and child is parent.test:
         return Confidence.CERTAIN
-    decides = isinstance(parent, ast.If | ast.IfExp) and _decides(parent)
+    decides = isinstance(parent, ast.If | ast.IfExp) and decides_what_comes(context, parent)
     is_certain = _asks_for_numbers(context, node) and not decides
     return Confidence.CERTAIN if is_certain else Confidence.INFERRED
-
-
-def _decides(node: ast.If | ast.IfExp) -> bool:
-    """`if torch.isnan(loss): continue`, `if torch.isfinite(loss): optimizer.step()`: what comes
-    next hangs on it, so that somebody has to wait. What ends all, or only tells of it, does not."""
-    if isinstance(node, ast.IfExp):
-        return True
-    for statement in (*node.body, *node.orelse):
-        for item in ast.walk(statement):
-            if isinstance(item, _DECISIONS):
-                return True
-            if isinstance(item, ast.Call) and last_name(item.func) in _STEPS:
-                return True
-    return False
 
 
 def _asks_for_numbers(context: Context, node: ast.AST) -> bool:

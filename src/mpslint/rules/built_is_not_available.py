@@ -38,7 +38,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.test_files import is_test_file
+from mpslint.semantics.purpose.test_files import is_test_file
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.without_mps import build_tests, named
 

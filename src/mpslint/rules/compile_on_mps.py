@@ -42,7 +42,7 @@ from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.text import quote
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.value_syntax import keyword
+from mpslint.semantics.syntax.expressions import keyword
 
 _EAGER = ("eager", "aot_eager")
 _GRAPH_MODES = ("max-autotune", "reduce-overhead")

@@ -20,7 +20,7 @@ x = torch.zeros(
 
 ## What is not flagged
 What goes to the CPU first, a device that is the CPU or CUDA, code behind a test of the device's
-type, files that call `gradcheck`.
+type, files that call `gradcheck`, code behind what only CUDA has (an import of its kernels).
 
 ## Fix safety
 Safe: CUDA and the CPU keep complex128. Where the device is a call that may not be made twice, the
@@ -37,10 +37,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Severity
-from mpslint.patterns.precision import fix_level, narrow_on_mps
+from mpslint.patterns.precision import by_rows, least_level, narrow_all
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.wide_dtypes import requests
+from mpslint.semantics.wide.wide_dtypes import requests
 
 
 @rule(
@@ -52,18 +52,20 @@ from mpslint.semantics.wide_dtypes import requests
     unfixed="where the dtype comes from was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for request in requests(context, "complex128"):
+    for request, *beside in by_rows(context, requests(context, "complex128")):
         token: ast.expr = request.dtype if request.dtype is not None else request.call.func
         start, end = context.source.span(token)
         if request.dtype is None and isinstance(token, ast.Attribute):
             start, end = context.name_token(token)
-        level = fix_level(context, request)
+        group = (request, *beside)
+        level = least_level(context, group)
         yield context.finding_at(
             rule,
             start,
             end,
             "MPS has no complex128: raises when the device is MPS",
             confidence=Confidence.CERTAIN if request.certain else Confidence.INFERRED,
+            labels=tuple(context.label(one.call, "here as well") for one in beside),
             applicability=level,
-            fix=partial(narrow_on_mps, context, request, "complex128") if level else None,
+            fix=partial(narrow_all, context, group, "complex128") if level else None,
         )

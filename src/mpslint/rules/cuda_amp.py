@@ -47,11 +47,11 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.autocast import OLD, drop_unused_import, is_off, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.decorated import decorates_cudas_own
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.off_by_choice import is_off_by_choice
-from mpslint.semantics.test_files import only_holds_scaler
-from mpslint.semantics.transformers_trainers import is_trainers_amp
+from mpslint.semantics.packages.off_by_choice import is_off_by_choice
+from mpslint.semantics.packages.transformers_trainers import is_trainers_amp
+from mpslint.semantics.purpose.test_files import only_holds_scaler
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.uses.decorated import decorates_cudas_own
 from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")

@@ -79,15 +79,13 @@ from functools import partial
 
 from mpslint.facts.runtime import cuda_names
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
-from mpslint.opening import is_notebook
 from mpslint.patterns.behind_refusal import is_replaceable
 from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.patterns.loading import location_of_number, portable_map_location
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.driver_tools import asked_of_driver
-from mpslint.semantics.no_gpus import (
+from mpslint.semantics.gpus.no_gpus import (
     COUNT,
     DIVISION,
     NOBODY_SPAWNED,
@@ -98,14 +96,16 @@ from mpslint.semantics.no_gpus import (
     known_harms,
     products_of,
 )
-from mpslint.semantics.numbered_gpus import is_of_given_number
-from mpslint.semantics.runtime_calls import is_for_gpu_member
-from mpslint.semantics.unused import is_program
+from mpslint.semantics.gpus.numbered_gpus import is_of_given_number
+from mpslint.semantics.packages.driver_tools import asked_of_driver
+from mpslint.semantics.packages.runtime_calls import is_for_gpu_member
+from mpslint.semantics.uses.unused import is_program
 from mpslint.semantics.worlds.choices import written
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.machines import MAC
 from mpslint.semantics.worlds.refused import refusal_before
 from mpslint.semantics.worlds.values import DEVICE, cases_of, places
+from mpslint.sources.opening import is_notebook
 
 _NAMES = [
     "get_device_name",

@@ -60,14 +60,13 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.backend_arm import serve_mps
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.child_processes import is_left_to_children
 from mpslint.semantics.context import Context
-from mpslint.semantics.first_use import is_before_first_use, is_before_training
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.last_use import ends_program, ends_server
+from mpslint.semantics.processes.child_processes import is_left_to_children
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.waits.first_use import is_before_first_use, is_before_training
+from mpslint.semantics.waits.last_use import ends_program, ends_server
 from mpslint.semantics.worlds.events import Event
 
-_CERTAIN = Confidence.CERTAIN
 _LETTING_GO = ("torch.cuda.empty_cache", "gc.collect", "time.sleep")
 
 
@@ -82,12 +81,9 @@ _LETTING_GO = ("torch.cuda.empty_cache", "gc.collect", "time.sleep")
     unfixed="the call is part of more than a statement",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    found = [(event, _confidence(context, event.call)) for event in _missing(context)]
-    calls = {
-        level: [one.call for one, other in found if one.on_mac and other in (level, _CERTAIN)]
-        for level in Confidence
-    }
-    for event, confidence in found:
+    found = list(_missing(context))
+    calls = [event.call for event in found if event.on_mac]
+    for event in found:
         fix = (
             partial(
                 dispatch_statement,
@@ -95,35 +91,43 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 event.call,
                 "{torch}.mps.empty_cache()",
                 "Empty the cache of whichever device is there",
-                calls=calls[confidence],
+                calls=calls,
             )
             if event.on_mac
             else partial(serve_mps, context, event.call, "Empty the cache of MPS as well")
         )
-        yield context.finding(
+        finding = context.finding(
             rule,
             event.call.func,
             "torch.cuda.empty_cache() does nothing on MPS: the memory stays taken",
-            confidence=confidence,
+            confidence=_confidence(context, event.call),
             applicability=Applicability.SAFE,
             fix=fix,
         )
+        finding.quiet = _is_missed_by_nobody(context, event.call)
+        yield finding
 
 
 def _missing(context: Context) -> Iterator[Event]:
-    """The calls that a Mac lacks, but for those whose memory is missed by nobody."""
+    """The calls that a Mac lacks, but for those that are not for its memory."""
     for event in context.effects_alone:
         if event.name != "torch.cuda.empty_cache" or not isinstance(event.node, ast.Call):
             continue
-        if ends_program(context, event.node) or ends_server(context, event.node):
-            continue
         if is_left_to_children(context, event.node):
-            continue
-        if is_before_first_use(context, event.node) or is_before_training(context, event.node):
             continue
         if _repairs_something_else(context, event.node) or _tries_again(context, event.node):
             continue
         yield event
+
+
+def _is_missed_by_nobody(context: Context, call: ast.Call) -> bool:
+    """Whether nothing needs the memory any more, or nothing has taken any yet."""
+    return (
+        ends_program(context, call)
+        or ends_server(context, call)
+        or is_before_first_use(context, call)
+        or is_before_training(context, call)
+    )
 
 
 def _confidence(context: Context, call: ast.Call) -> Confidence:

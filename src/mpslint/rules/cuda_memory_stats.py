@@ -57,7 +57,7 @@ from mpslint.patterns.counters import COUNTERS, ask_each_backend
 from mpslint.patterns.guard import CUDA, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.skipping_tests import skips_for_cuda
+from mpslint.semantics.purpose.skipping_tests import skips_for_cuda
 
 _ANSWERS = (
     "memory_allocated",
@@ -93,10 +93,12 @@ _HOMES = ("torch.cuda", "torch.cuda.memory")
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in (*_ANSWERS, *_RAISES)]
-    for event in context.worlds.raising(names):
+    found = [e for e in context.worlds.raising(names) if not skips_for_cuda(context, e.call)]
+    calls: dict[str, list[ast.Call]] = {}
+    for event in found:
+        calls.setdefault(event.name, []).append(event.call)
+    for event in found:
         call, name = event.call, event.name.rsplit(".", 1)[-1]
-        if skips_for_cuda(context, call):
-            continue
         if name in _ANSWERS:
             answer = "is empty" if name.startswith("memory_stats") else "reads 0"
             fixable = name in COUNTERS
@@ -108,7 +110,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 labels=context.refused(event),
                 by_request=name == _BY_REQUEST,
                 applicability=Applicability.UNSAFE if fixable else None,
-                fix=partial(ask_each_backend, context, call, name) if fixable else None,
+                fix=partial(ask_each_backend, context, call, name, calls[event.name])
+                if fixable
+                else None,
             )
             continue
         known = cuda_names().get(name) or cuda_names().get(f"memory.{name}")

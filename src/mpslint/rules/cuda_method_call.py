@@ -22,18 +22,17 @@ model = Net().to(device)
 ## What is not flagged
 `torch.cuda` itself, `.cuda` of cupy, numba and other libraries; what only the arm of an `if` moves
 that device-chain-missing-mps tells of, where one fix opens both (its finding goes to the last of
-these moves); code under a decorator or an early
-exit that wants CUDA, and functions, methods and test cases that the file only calls there; parts
-that a module moves behind a switch which it compares with the machine (who moves the module moves
-them as well); the CUDA arm of a choice that knows MPS or moves things elsewhere; the CUDA half of
-tests, which run on the CPU as well; what a process group reduces or gathers, since no backend of it
+these moves); code under a decorator or an early exit that wants CUDA, and functions, methods and
+test cases that the file only calls there; parts that a module moves behind a switch which it
+compares with the machine (who moves the module moves them as well); the CUDA arm of a choice that
+knows MPS or moves things elsewhere; the CUDA half of tests, which run on the CPU as well, and of
+what lies among tests to help them; what a process group reduces or gathers, since no backend of it
 takes MPS tensors, and what only runs with several GPUs; statements in front of a `raise`; tests
 behind a move that has raised already; a module that certainly holds neither parameters nor buffers
 (`nn.Softmax(dim=1).cuda()`, a loss that is given no weights, a class of the project's own that
 keeps numbers, functions and plain tensors): its `.cuda()` goes through its tensors, finds none, and
-raises nowhere; and code that is about CUDA by the name of its function,
-class or file or by the kernels it imports. Of a class's own `def cuda(self)` those who call it are
-told, not its body.
+raises nowhere; and code that is about CUDA by the name of its function, class or file or by the
+kernels it imports. Of a class's own `def cuda(self)` those who call it are told, not its body.
 
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
@@ -76,10 +75,12 @@ from mpslint.patterns.told_choices import told_with_tests
 from mpslint.patterns.unfixed import BY_HAND, of_move
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.load_places import places_a_checkpoint
-from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
-from mpslint.semantics.spread_by_hand import Spread, spread_by_hand
+from mpslint.semantics.gpus.spread_by_hand import Spread, spread_by_hand
+from mpslint.semantics.processes.parallel_batches import WRAPPING, left_to_wrapper
+from mpslint.semantics.purpose.purpose import speaks_of_mps
+from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.load_places import places_a_checkpoint
 from mpslint.semantics.worlds.refused import refusal_before
 
 _RAISES = ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere"
@@ -131,8 +132,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         elif event.arm:  # Behind an early exit that exit is what is wrong.
             if not event.once_ported and event.call in context.worlds.own_moves:
                 continue  # What such a class does with other devices is its own affair.
+            if not event.once_ported and _is_told_by_tests(context, event.call):
+                continue
             message = _UNUSED if event.once_ported else _STAYS
             yield _finding(context, rule, event, Severity.IGNORES, message)
+
+
+def _is_told_by_tests(context: Context, call: ast.Call) -> bool:
+    """Whether this helps tests that name no MPS: the device is what they say, the CPU or CUDA."""
+    return not speaks_of_mps(context) and only_tests_run(context, call)
 
 
 def _owner(context: Context, event: Event) -> str:

@@ -44,9 +44,9 @@ from mpslint.patterns.guard import CUDA, guard_statement
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.context import Context
-from mpslint.semantics.switch_defaults import is_asked_for
+from mpslint.semantics.gpus.collectives import is_optional
+from mpslint.semantics.uses.switch_defaults import is_asked_for
 
 _STREAMS = tuple(
     f"torch.cuda.{name}" for name in ("Stream", "current_stream", "stream", "CUDAGraph", "graph")

@@ -50,8 +50,8 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.cuda_module import is_about_cuda
-from mpslint.semantics.cuda_packages import CUDA_PACKAGES, module_imports
+from mpslint.semantics.packages.cuda_module import is_about_cuda
+from mpslint.semantics.packages.cuda_packages import CUDA_PACKAGES, module_imports
 
 
 @rule(

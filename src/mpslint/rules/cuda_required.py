@@ -48,11 +48,11 @@ from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.behind_refusal import open_refusal
 from mpslint.patterns.refusal import admit_mps
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import given_to_gpus
-from mpslint.semantics.several_gpus import needs_several_gpus
-from mpslint.semantics.switch_defaults import (
+from mpslint.semantics.gpus.collectives import is_optional
+from mpslint.semantics.gpus.several_gpus import needs_several_gpus
+from mpslint.semantics.purpose.purpose import given_to_gpus
+from mpslint.semantics.uses.switch_defaults import (
     has_another_way,
     is_asked_for,
     is_asked_for_by_default,

@@ -43,7 +43,7 @@ from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.test_files import is_test_file
+from mpslint.semantics.purpose.test_files import is_test_file
 from mpslint.semantics.worlds.events import Event
 
 _PORTABLE = {

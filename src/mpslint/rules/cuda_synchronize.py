@@ -46,7 +46,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.pointers import works_on_addresses
+from mpslint.semantics.operands.pointers import works_on_addresses
 
 
 @rule(

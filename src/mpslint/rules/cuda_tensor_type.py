@@ -55,7 +55,7 @@ from mpslint.patterns.legacy import (
 from mpslint.patterns.unfixed import of_choice, of_type
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.legacy_types import CUDA_TYPES, is_cuda_type_name
+from mpslint.semantics.terms.legacy_types import CUDA_TYPES, is_cuda_type_name
 
 
 @rule(

@@ -39,7 +39,7 @@ from mpslint.patterns.selection import reference
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.legacy_types import is_cuda_type_name
+from mpslint.semantics.terms.legacy_types import is_cuda_type_name
 
 
 @rule(

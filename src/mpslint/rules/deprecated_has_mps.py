@@ -44,7 +44,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.versions import version_tested
+from mpslint.semantics.packages.versions import version_tested
 
 _REPLACEMENT = {
     "has_mps": "backends.mps.is_available()",

@@ -73,10 +73,10 @@ from mpslint.patterns.operand import by_operand, operand_of
 from mpslint.patterns.told_choices import ToldSelection, ToldTest, told_choices
 from mpslint.patterns.unfixed import of_choice, of_selection
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
-from mpslint.semantics.cuda_packages import computes_without_mps
-from mpslint.semantics.switch_defaults import is_default
+from mpslint.semantics.devices.chains import Chain
+from mpslint.semantics.packages.cuda_packages import computes_without_mps
+from mpslint.semantics.uses.switch_defaults import is_default
 from mpslint.semantics.worlds.choices import Choice, Written, offered
 from mpslint.semantics.worlds.events import Kind
 

@@ -41,8 +41,8 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import is_device_of_tensor
-from mpslint.semantics.value_syntax import is_path
+from mpslint.semantics.destinations.destinations import is_device_of_tensor
+from mpslint.semantics.syntax.expressions import is_path
 
 _INDEXED = ("cuda", "mps", "xpu", "npu")
 

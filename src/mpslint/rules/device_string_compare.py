@@ -42,7 +42,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import is_device_of_tensor, is_made_device
+from mpslint.semantics.destinations.destinations import is_device_of_tensor, is_made_device
 
 _BACKENDS = ("cpu", "cuda", "mps", "xpu", "npu", "meta")
 

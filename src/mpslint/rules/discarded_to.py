@@ -44,7 +44,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.text import insert
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.value import CPU_ONLY, Kind
+from mpslint.semantics.terms.value import CPU_ONLY, Kind
 
 _MOVING = ("to", "cuda", "mps")
 _METHODS = ("to", "cuda", "cpu", "float", "half", "double", "bfloat16", "detach", "mps")

@@ -41,7 +41,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.insertion import insert_before
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.device_work import Effect
+from mpslint.semantics.timing.device_work import Effect
 
 
 @rule(

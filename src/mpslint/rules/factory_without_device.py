@@ -47,10 +47,10 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.arguments import add_argument
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.creations import Creations
-from mpslint.semantics.index import FunctionNode
-from mpslint.semantics.value import Kind
-from mpslint.semantics.values import FACTORIES
+from mpslint.semantics.operands.creations import Creations
+from mpslint.semantics.syntax.index import FunctionNode
+from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.values.values import FACTORIES
 
 
 @rule(

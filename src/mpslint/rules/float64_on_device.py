@@ -49,14 +49,20 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Severity
-from mpslint.patterns.precision import fix_level, narrow_on_mps
+from mpslint.patterns.precision import (
+    by_rows,
+    fix_level,
+    least_level,
+    narrow_all,
+    narrow_on_mps,
+)
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.caught_errors import is_caught
-from mpslint.semantics.collectives import talks_to_ranks
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import speaks_of_mps
-from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.wide_dtypes import Request, array_origin, arrival, requests
+from mpslint.semantics.gpus.collectives import talks_to_ranks
+from mpslint.semantics.purpose.caught_errors import is_caught
+from mpslint.semantics.purpose.purpose import speaks_of_mps
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.wide.wide_dtypes import Request, array_origin, arrival, requests
 from mpslint.semantics.worlds.events import Kind
 
 _MESSAGES = {
@@ -85,11 +91,15 @@ _MESSAGES = {
     unfixed="where the dtype comes from was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for request in requests(context, "float64"):
-        if _left_to_tests(context, request.call):
-            continue
-        if not _from_array(context, request) and not talks_to_ranks(context, request.call):
-            yield _finding(context, rule, request)
+    asked = (
+        request
+        for request in requests(context, "float64")
+        if not _left_to_tests(context, request.call)
+        and not _from_array(context, request)
+        and not talks_to_ranks(context, request.call)
+    )
+    for group in by_rows(context, asked):
+        yield _finding(context, rule, group)
     told = {request.call for request in requests(context, "float64")}
     for event in context.worlds.events(Kind.WIDE):
         if event.value.v != "float64" or event.node in told or not isinstance(event.node, ast.Call):  # type: ignore[union-attr]
@@ -143,20 +153,22 @@ def _from_array(context: Context, request: Request) -> bool:
     return base is not None and array_origin(context, base) is not None
 
 
-def _finding(context: Context, rule: Rule, request: Request) -> Finding:
+def _finding(context: Context, rule: Rule, group: list[Request]) -> Finding:
+    request, *beside = group
     token: ast.expr = request.dtype if request.dtype is not None else request.call.func
     start, end = context.source.span(token)
     if request.dtype is None and isinstance(token, ast.Attribute):
         start, end = context.name_token(token)
-    level = fix_level(context, request)
+    level = least_level(context, group)
     return context.finding_at(
         rule,
         start,
         end,
         _MESSAGES[request.how],
         confidence=Confidence.CERTAIN if request.certain else Confidence.INFERRED,
+        labels=tuple(context.label(one.call, "here as well") for one in beside),
         applicability=level,
-        fix=partial(narrow_on_mps, context, request, "float64") if level is not None else None,
+        fix=partial(narrow_all, context, group, "float64") if level is not None else None,
     )
 
 

@@ -38,11 +38,11 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.text import quote
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.collectives import wrapped_for_ranks
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import keyword, type_may_be_mps
-from mpslint.semantics.value_syntax import is_path
-from mpslint.semantics.versions import version_tested
+from mpslint.semantics.destinations.destinations import keyword, type_may_be_mps
+from mpslint.semantics.gpus.collectives import wrapped_for_ranks
+from mpslint.semantics.packages.versions import version_tested
+from mpslint.semantics.syntax.expressions import is_path
 
 _FIRST = (2, 8)
 

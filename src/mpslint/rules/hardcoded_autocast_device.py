@@ -46,9 +46,9 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.autocast import is_off, portable_argument, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.decorated import decorates_cudas_own
-from mpslint.semantics.off_by_choice import is_off_for_users
-from mpslint.semantics.test_files import only_holds_scaler
+from mpslint.semantics.packages.off_by_choice import is_off_for_users
+from mpslint.semantics.purpose.test_files import only_holds_scaler
+from mpslint.semantics.uses.decorated import decorates_cudas_own
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.machines import MAC
 from mpslint.semantics.worlds.twins import CASTING

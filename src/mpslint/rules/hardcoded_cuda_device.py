@@ -71,19 +71,19 @@ from mpslint.patterns.numbered import place_numbered
 from mpslint.patterns.promises import literal_level
 from mpslint.patterns.unfixed import BY_HAND, of_literal
 from mpslint.rules.registry import Rule, rule
-from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
-from mpslint.semantics.device_labels import is_label
-from mpslint.semantics.devices import Slot
-from mpslint.semantics.given_to_mocks import is_for_mocks
-from mpslint.semantics.kept_texts import is_kept_text
-from mpslint.semantics.leftovers import is_never_default
-from mpslint.semantics.listed_gpus import is_for_listed_gpus
-from mpslint.semantics.skipping_tests import is_for_skipped_tests
-from mpslint.semantics.spread_by_hand import spread_by_hand
-from mpslint.semantics.trainer_gpus import trainers_of_gpus
+from mpslint.semantics.destinations.device_labels import is_label
+from mpslint.semantics.destinations.kept_texts import is_kept_text
+from mpslint.semantics.devices.devices import Slot
+from mpslint.semantics.gpus.listed_gpus import is_for_listed_gpus
+from mpslint.semantics.gpus.spread_by_hand import spread_by_hand
+from mpslint.semantics.gpus.trainer_gpus import trainers_of_gpus
+from mpslint.semantics.purpose.given_to_mocks import is_for_mocks
+from mpslint.semantics.purpose.skipping_tests import is_for_skipped_tests
+from mpslint.semantics.uses.leftovers import is_never_default
 from mpslint.semantics.worlds.choices import Behind, Written, behind_cuda, written
 from mpslint.semantics.worlds.events import Kind
+from mpslint.sources.screening import names_torch
 
 _UNNAMED = "the file never names torch, and who reads this is not seen"
 
@@ -103,6 +103,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     asked = {chain.cuda_arm for chain in context.chains.without_mps}
     placed: dict[str, list[Written]] = {}
     spread = spread_by_hand(context)
+    told: set[ast.expr] = set()
     for found in written(context.worlds):
         if isinstance(found.node, ast.Name | ast.Attribute):
             placed.setdefault(ast.unparse(found.node), []).append(found)
@@ -122,14 +123,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         literal = literals.get(found.node)
         slot = context.devices.slot(found.node) if literal is not None else None
-        if is_never_default(context, found.node) or is_label(context, found.node):
+        if is_label(context, found.node):
             continue
         if is_for_skipped_tests(context, found.node) or is_kept_text(context, found.node):
             continue
         if found.use is None and is_for_mocks(context, found.node):
             continue
         fixable = literal is not None and slot is not None and not unnamed
-        yield context.finding(
+        finding = context.finding(
             rule,
             found.node,
             _message(context, found, slot),
@@ -141,6 +142,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             fix=partial(replace_literal, context, literal, slot) if fixable else None,  # type: ignore[arg-type]
             unfixed=_UNNAMED if unnamed else partial(of_literal, context, literal, slot),
         )
+        finding.quiet = is_never_default(context, found.node)
+        yield finding
+        told.add(found.node)
     for name, uses in placed.items():
         yield context.finding(
             rule,
@@ -161,6 +165,44 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
     for behind in behind_cuda(context.worlds):
         yield _gated(context, rule, behind)
+    if not unnamed:
+        yield from _other_defaults(context, rule, told)
+
+
+def _other_defaults(context: Context, rule: Rule, told: set[ast.expr]) -> Iterator[Finding]:
+    """The defaults that nobody is seen to need: beside others one that stays looks forgotten."""
+    for literal in context.devices.literals:
+        slot = context.devices.slot(literal.node)
+        if literal.node in told or slot is None or slot.kind != "parameter":
+            continue
+        if literal.backend != "cuda" or not _is_taken_on(context, slot.node):
+            continue
+        finding = context.finding(
+            rule,
+            literal.node,
+            f"the default device is {context.source.segment(literal.node)}, which no Mac has",
+            applicability=partial(literal_level, context, literal, slot),
+            fix=partial(replace_literal, context, literal, slot),
+        )
+        finding.quiet = True
+        yield finding
+
+
+def _is_taken_on(context: Context, parameter: ast.AST) -> bool:
+    """Whether a function puts something on the device that it is given, keeps it, or hands it on:
+    not one that only says its name."""
+    if not isinstance(parameter, ast.arg):
+        return False
+    function = context.index.parents[context.index.parents[parameter]]
+    scope = context.names.own_scope(function)
+    return any(
+        context.names.owner(parameter.arg, use) is scope
+        and (
+            context.devices.slot(use) is not None
+            or isinstance(context.index.parents[use], ast.Assign)
+        )
+        for use in context.index.names.get(parameter.arg, ())
+    )
 
 
 def _level(context: Context, values: list[ast.expr]) -> Applicability | None:

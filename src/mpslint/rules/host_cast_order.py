@@ -42,9 +42,9 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.host_cast import cast_on_host
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import device_argument
-from mpslint.semantics.value import Kind
-from mpslint.semantics.wide_dtypes import goes_to_host
+from mpslint.semantics.destinations.destinations import device_argument
+from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.wide.wide_dtypes import goes_to_host
 
 _WIDE = ("float64", "complex128")
 _MESSAGE = "casts before the copy to the CPU: raises on MPS up to torch 2.13, gives zeros in 2.14"

@@ -64,19 +64,18 @@ from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.batch_outputs import is_evaluation, is_joined, keeps_batches, whole
 from mpslint.semantics.context import Context
-from mpslint.semantics.element_reads import element_reads
-from mpslint.semantics.fed_back import is_fed_back
-from mpslint.semantics.gathering import gathered, is_of_memory, is_small, is_summed
-from mpslint.semantics.given_in_steps import parameters_given
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.needless_copies import batch_back, read_under_switch
-from mpslint.semantics.part_copies import PartCopy, part_copies
-from mpslint.semantics.placement import has_host_copy, is_host_copy
-from mpslint.semantics.purpose import in_cpu_arm
-from mpslint.semantics.step_runs import first_of_runs, most_in_one_turn
-from mpslint.semantics.steps import (
+from mpslint.semantics.purpose.purpose import in_cpu_arm
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.reads.batch_outputs import is_evaluation, is_joined, keeps_batches, whole
+from mpslint.semantics.reads.element_reads import element_reads
+from mpslint.semantics.reads.fed_back import is_fed_back
+from mpslint.semantics.reads.gathering import gathered, is_of_memory, is_small, is_summed
+from mpslint.semantics.reads.needless_copies import batch_back, read_under_switch
+from mpslint.semantics.reads.part_copies import PartCopy, part_copies
+from mpslint.semantics.steps.given_in_steps import parameters_given
+from mpslint.semantics.steps.step_runs import first_of_runs, most_in_one_turn
+from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
     Turns,
@@ -87,9 +86,10 @@ from mpslint.semantics.steps import (
     training_on_device,
     trains_on_device,
 )
-from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.value import Kind
-from mpslint.semantics.value_syntax import keyword, last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.values.placement import has_host_copy, is_host_copy
 
 _METHODS = ("cpu", "to", "tolist", "numpy")
 

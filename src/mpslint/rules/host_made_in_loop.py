@@ -64,8 +64,9 @@ from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.host_indices import WORDS, host_indices
-from mpslint.semantics.host_made import (
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.reads.host_indices import WORDS, host_indices
+from mpslint.semantics.reads.host_made import (
     FILLED,
     Move,
     constants,
@@ -73,12 +74,11 @@ from mpslint.semantics.host_made import (
     kept_on_host,
     moves,
 )
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.step_runs import first_of_runs
-from mpslint.semantics.steps import Step, also_waiting, at_each, training
-from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.value import Kind
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.steps.step_runs import first_of_runs
+from mpslint.semantics.steps.steps import Step, also_waiting, at_each, training
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.terms.value import Kind
 
 _IN_PLACE = {
     "randn": "normal_()",

@@ -28,7 +28,9 @@ device with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself
 that it calls. Nor need a loop over the parameters of a model that reads a number of each gradient
 (`total += p.grad.norm().item() ** 2`) train anything itself: the norms can be stacked and read
 once. In every forward pass, also outside loops: numbers that a module reads of its own
-parameters and buffers (`x / self.scale.item()`). In an evaluation (without gradients, with a model
+parameters and buffers (`x / self.scale.item()`), and numbers of the host that it puts on
+the device itself only to read them back (`n = torch.as_tensor([n], device=x.device); ...; n =
+(n / processes()).item()`). In an evaluation (without gradients, with a model
 or batches of a device, or of what `.eval()` was called on before it): numbers that the loop reads
 at each turn only to add them up or to keep them (`correct += hits.sum().item()`,
 `meter.update(loss.item(), n)`, `losses.append(loss.item())`), also where each turn shows the sum in
@@ -94,16 +96,17 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Finding, Label, Severity
 from mpslint.patterns.kept_sum import accumulates, keep_on_device
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.asked_anyway import is_asked_anyway
-from mpslint.semantics.batch_outputs import is_evaluation
 from mpslint.semantics.context import Context
-from mpslint.semantics.element_reads import ElementRead, element_reads
-from mpslint.semantics.gathering import gathered
-from mpslint.semantics.gradient_reads import GradientRead, gradient_reads
-from mpslint.semantics.implicit_reads import compared
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.loops import Loop
-from mpslint.semantics.number_reads import (
+from mpslint.semantics.loops.loops import Loop
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.reads.asked_anyway import is_asked_anyway
+from mpslint.semantics.reads.batch_outputs import is_evaluation
+from mpslint.semantics.reads.element_reads import ElementRead, element_reads
+from mpslint.semantics.reads.gathering import gathered
+from mpslint.semantics.reads.gradient_reads import GradientRead, gradient_reads
+from mpslint.semantics.reads.implicit_reads import compared
+from mpslint.semantics.reads.known_numbers import numbers_read_back
+from mpslint.semantics.reads.number_reads import (
     is_read,
     numbers_in_forward,
     read_tensor,
@@ -111,10 +114,10 @@ from mpslint.semantics.number_reads import (
     reads_at_steps,
     says_so,
 )
-from mpslint.semantics.own_numbers import own_numbers
-from mpslint.semantics.reading_callees import calls_that_read
-from mpslint.semantics.step_runs import first_of_runs, most_in_one_turn
-from mpslint.semantics.steps import (
+from mpslint.semantics.reads.own_numbers import own_numbers
+from mpslint.semantics.reads.reading_callees import calls_that_read
+from mpslint.semantics.steps.step_runs import first_of_runs, most_in_one_turn
+from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
     also_waiting,
@@ -124,8 +127,8 @@ from mpslint.semantics.steps import (
     trains_on_device,
     trains_what_it_is_given,
 )
-from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.trainer_steps import has_trainer_step
+from mpslint.semantics.steps.trainer_steps import has_trainer_step
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 _WORDS = tuple((*group, b"def ", b"cuda", b"device") for group in TRAINING_WORDS)
 
@@ -320,6 +323,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             reads.setdefault(loop, []).append(Step(node, tensor, function))
     yield from _compared_in_forward(context, rule)
     yield from _own_in_forward(context, rule)
+    yield from _read_back(context, rule)
     for loop, steps in reads.items():
         start, end = _token(context, steps[0].node)
         yield context.finding_at(
@@ -359,6 +363,25 @@ def _own_in_forward(context: Context, rule: Rule) -> Iterator[Finding]:
                 context.label(turns, "this runs in every forward pass"),
                 *also_waiting(context, run),
             ),
+        )
+
+
+def _read_back(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Numbers that a forward pass puts on the device itself."""
+    for call, tensor, function in numbers_read_back(context):
+        if context.passes.loop(call) is not None or _is_told_at_steps(context, call, tensor):
+            continue
+        if only_tests_run(context, call):
+            continue
+        start, end = _token(context, call)
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            "waits for a number that the host had before it was copied to the device, in every"
+            " forward pass: keep it there, or leave it here where one process runs",
+            confidence=Confidence.INFERRED,
+            labels=(context.label(function, "this runs in every forward pass"),),
         )
 
 

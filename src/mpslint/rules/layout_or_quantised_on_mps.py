@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.value import Kind
+from mpslint.semantics.terms.value import Kind
 
 _MAKERS = [
     "quantize_per_tensor",

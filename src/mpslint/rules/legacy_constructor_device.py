@@ -42,11 +42,11 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
-from mpslint.opening import is_notebook
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.legacy_types import DTYPE_OF_TYPE
-from mpslint.semantics.test_files import is_test_file
+from mpslint.semantics.purpose.test_files import is_test_file
+from mpslint.semantics.terms.legacy_types import DTYPE_OF_TYPE
+from mpslint.sources.opening import is_notebook
 
 _CONSTRUCTORS = ("torch.Tensor", *(f"torch.{name}" for name in DTYPE_OF_TYPE))
 

@@ -72,27 +72,27 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.loading import add_map_location, location_level, portable_map_location
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.checkpoint_keys import keys_read, say_whose
-from mpslint.semantics.checkpoint_writers import (
+from mpslint.semantics.context import Context
+from mpslint.semantics.destinations.destinations import keyword as keyword_of
+from mpslint.semantics.purpose.test_files import is_test_file
+from mpslint.semantics.saved.checkpoint_keys import keys_read, say_whose
+from mpslint.semantics.saved.checkpoint_writers import (
     saved_by_this_run,
     saved_from_cpu,
     saved_here,
     saves_models_as_they_are,
     source_of,
 )
-from mpslint.semantics.checkpoints import (
+from mpslint.semantics.saved.checkpoints import (
     has_arm_for_the_cpu,
     is_of_torchvision,
     is_sharded,
     loads_checkpoint,
     storage_move,
 )
-from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import keyword as keyword_of
-from mpslint.semantics.kept_numbers import holds_no_tensors
-from mpslint.semantics.lightning_checkpoints import has_them_kept, reads_one
-from mpslint.semantics.test_files import is_test_file
-from mpslint.semantics.unused import never_runs
+from mpslint.semantics.saved.kept_numbers import holds_no_tensors
+from mpslint.semantics.saved.lightning_checkpoints import has_them_kept, reads_one
+from mpslint.semantics.uses.unused import never_runs
 from mpslint.semantics.worlds.refused import refusal_before
 
 _LOADERS = {

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.taken_defaults import taken_default
+from mpslint.semantics.uses.taken_defaults import taken_default
 
 _POSITION = 7
 

@@ -39,7 +39,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.versions import catches, version_tested
+from mpslint.semantics.packages.versions import catches, version_tested
 
 _FIRST = (1, 12)
 

@@ -40,10 +40,10 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.device_work import Effect
-from mpslint.semantics.loops import LoopKind
-from mpslint.semantics.timing import TimedSpan
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.loops.loops import LoopKind
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.timing.device_work import Effect
+from mpslint.semantics.timing.timing import TimedSpan
 
 
 @rule(

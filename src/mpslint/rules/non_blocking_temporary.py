@@ -44,12 +44,12 @@ from mpslint.patterns.precision import device_test
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import device_argument, may_be_mps
-from mpslint.semantics.let_go import replaces_source
-from mpslint.semantics.several_gpus import for_several_gpus
-from mpslint.semantics.sure_devices import surely_device
-from mpslint.semantics.value_syntax import is_path
-from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
+from mpslint.semantics.destinations.destinations import device_argument, may_be_mps
+from mpslint.semantics.destinations.sure_devices import surely_device
+from mpslint.semantics.gpus.several_gpus import for_several_gpus
+from mpslint.semantics.reads.let_go import replaces_source
+from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.terms.value_tables import FACTORIES, LIKE_FACTORIES
 
 _VIEWS = ("view", "reshape", "unsqueeze", "squeeze", "t", "permute", "transpose", "flatten")
 _CASTS = ("float", "half", "long", "int", "bfloat16", "contiguous", "clone")

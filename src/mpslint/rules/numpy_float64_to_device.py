@@ -46,8 +46,8 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.precision import fix_level, narrow_on_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import keyword, may_be_mps
-from mpslint.semantics.wide_dtypes import Request, array_origin, requests
+from mpslint.semantics.destinations.destinations import keyword, may_be_mps
+from mpslint.semantics.wide.wide_dtypes import Request, array_origin, requests
 
 _MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
 

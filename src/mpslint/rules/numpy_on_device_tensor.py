@@ -71,15 +71,15 @@ from mpslint.patterns.same_arms import first_arm_alone
 from mpslint.patterns.text import insert, replace
 from mpslint.records import NamedTuple
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.array_reads import Read, read_of
-from mpslint.semantics.caught_errors import is_caught
 from mpslint.semantics.context import Context
-from mpslint.semantics.item_stores import asks_for_memory
-from mpslint.semantics.live_operands import copied_beside, offloaded
-from mpslint.semantics.placement import has_host_copy
-from mpslint.semantics.purpose import in_cpu_arm, only_gpu_is_cuda
-from mpslint.semantics.shown_failures import is_shown_to_fail
-from mpslint.semantics.value import Kind
+from mpslint.semantics.operands.live_operands import copied_beside, offloaded
+from mpslint.semantics.purpose.caught_errors import is_caught
+from mpslint.semantics.purpose.purpose import in_cpu_arm, only_gpu_is_cuda
+from mpslint.semantics.purpose.shown_failures import is_shown_to_fail
+from mpslint.semantics.reads.array_reads import Read, read_of
+from mpslint.semantics.reads.item_stores import asks_for_memory
+from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.values.placement import has_host_copy
 from mpslint.semantics.worlds.events import Kind as EventKind
 from mpslint.semantics.worlds.machines import MAC, PORTED
 from mpslint.semantics.worlds.values import cases_of, where

@@ -55,9 +55,9 @@ from mpslint.patterns.pinning import pinned_level, pinned_message, unpin
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.loader_options import loader_options
-from mpslint.semantics.silenced_warnings import shows_no_warnings
-from mpslint.semantics.values import Kind
+from mpslint.semantics.processes.loader_options import loader_options
+from mpslint.semantics.purpose.silenced_warnings import shows_no_warnings
+from mpslint.semantics.values.values import Kind
 
 
 @rule(

@@ -42,9 +42,9 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.value import CPU_ONLY, Kind
-from mpslint.semantics.value_syntax import keyword
+from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.terms.value import CPU_ONLY, Kind
 
 _MOVERS = ("to", "cuda", "type_as", "cpu", "numpy", "tolist", "item")
 

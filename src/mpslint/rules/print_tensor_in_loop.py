@@ -41,11 +41,12 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.generating import generating, lies_on_device
-from mpslint.semantics.handed_back import is_summed_loss
-from mpslint.semantics.handed_tensors import is_handed
-from mpslint.semantics.step_runs import first_of_runs
-from mpslint.semantics.steps import (
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.steps.generating import generating, lies_on_device
+from mpslint.semantics.steps.handed_back import is_summed_loss
+from mpslint.semantics.steps.handed_tensors import is_handed
+from mpslint.semantics.steps.step_runs import first_of_runs
+from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
     also_waiting,
@@ -55,7 +56,6 @@ from mpslint.semantics.steps import (
     training_on_device,
     trains_on_device,
 )
-from mpslint.semantics.test_code import only_tests_run
 
 _SINKS = (
     "print",

@@ -3,7 +3,9 @@
 ## What it does
 Flags what a mask selects only to be put under the same mask elsewhere (`x[mask] = y[mask]`,
 `x[mask] *= 0`), or to be summed up (`loss[mask].mean()`, `loss.masked_select(mask).sum()`, also by
-way of a name and of `(errors < 1).float()`), at every step of a loop that trains and in every
+way of a name and of `(errors < 1).float()`), or to be compared by a loss that makes one number of
+it (`F.mse_loss(guess[known], label[known])`, one of torch's or a function of the file that takes
+the mean of what it reckons element by element), at every step of a loop that trains and in every
 forward pass; and what a mask selects at each turn of a loop without gradients that calls a model a
 number of times, such as a sampler (`for i in range(n): part = edges[:, edges[1] == i]; x =
 self.layer(x)`).
@@ -21,11 +23,14 @@ The host must know how large the result is before it can go on, so it waits for 
 ```python
 kept = x[mask].sum()
 distance[closer] = found[closer]
+loss = F.mse_loss(guess[known], label[known])
 ```
 Use instead:
 ```python
 kept = torch.where(mask, x, 0).sum()
 distance = torch.where(closer, found, distance)
+label = torch.where(known, label, guess.detach())
+loss = F.mse_loss(guess, label, reduction="sum") / known.sum()
 ```
 
 ## What is not flagged
@@ -44,13 +49,13 @@ from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.batch_outputs import goes_through_batches
 from mpslint.semantics.context import Context
-from mpslint.semantics.loops import LoopKind
-from mpslint.semantics.masks import needless_selections
-from mpslint.semantics.sized_by_data import ALWAYS, SOMETIMES, is_sized_by_data, operand
-from mpslint.semantics.step_runs import first_of_runs
-from mpslint.semantics.steps import (
+from mpslint.semantics.loops.loops import LoopKind
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.reads.batch_outputs import goes_through_batches
+from mpslint.semantics.reads.masks import needless_selections
+from mpslint.semantics.steps.step_runs import first_of_runs
+from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
     Turns,
@@ -62,7 +67,7 @@ from mpslint.semantics.steps import (
     training_on_device,
     trains_on_device,
 )
-from mpslint.semantics.test_code import only_tests_run
+from mpslint.semantics.values.sized_by_data import ALWAYS, SOMETIMES, is_sized_by_data, operand
 
 
 @rule(

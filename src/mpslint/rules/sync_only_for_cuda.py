@@ -56,8 +56,8 @@ from mpslint.patterns.backend_arm import mps_choice
 from mpslint.patterns.waits import WAIT_MESSAGE, serve_waits
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.cuda_waits import waits_for_cuda_only
-from mpslint.semantics.device_work import Effect
+from mpslint.semantics.timing.device_work import Effect
+from mpslint.semantics.waits.cuda_waits import waits_for_cuda_only
 
 
 @rule(

@@ -35,9 +35,15 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import TRAINING_WORDS, at_each, that_trains, training, trains_itself
-from mpslint.semantics.value import CPU_ONLY, Kind
-from mpslint.semantics.value_syntax import keyword
+from mpslint.semantics.steps.steps import (
+    TRAINING_WORDS,
+    at_each,
+    that_trains,
+    training,
+    trains_itself,
+)
+from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.terms.value import CPU_ONLY, Kind
 
 
 @rule(

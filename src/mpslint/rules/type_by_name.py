@@ -42,8 +42,8 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.typed_by_name import raising_types
-from mpslint.semantics.value_syntax import asked_for_type
+from mpslint.semantics.syntax.expressions import asked_for_type
+from mpslint.semantics.wide.typed_by_name import raising_types
 
 
 @rule(

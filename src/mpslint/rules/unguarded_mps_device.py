@@ -46,7 +46,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.mps_literal import ask_for_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import asks_for_mps
+from mpslint.semantics.purpose.purpose import asks_for_mps
 from mpslint.semantics.worlds.without_mps import honest, named, replaces_cuda
 
 

@@ -54,7 +54,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.started_processes import Start, started_on_import
+from mpslint.semantics.processes.started_processes import Start, started_on_import
 
 _WORDS = (b"DataLoader", b"num_workers", b"Pool", b"Process")
 """What a script writes that starts processes itself: to look for them behind everything that any

@@ -39,8 +39,8 @@ from mpslint.facts.ops import NEVER, Release, release_text, support
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.op_calls import falls_back, op_calls
+from mpslint.semantics.operands.op_calls import falls_back, op_calls
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 _ANTIALIAS: Release = (2, 14)
 _NO_GRADIENT = {"torch.no_grad", "torch.inference_mode", "torch.no_grad.__call__"}

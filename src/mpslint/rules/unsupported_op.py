@@ -27,13 +27,14 @@ what initializers fill that stand beside those of `torch.nn.init`; also where a 
 it there before, notebooks that name no device and import nothing that could, code that does not run
 on MPS, files that switch the fallback on, what is tried (unless its result is read behind the
 `try`, and no handler gives it another value), pooling to a single cell (`AdaptiveAvgPool3d(1)` is a
-mean), factories without `device=`, and variants that depend on an argument's value
-(`norm(p="nuc")`). Tests. What torch_scatter makes of torch's own operators (`scatter_add`,
-`scatter_mean`), and operators of packages in code that makes data, no model. What transforms of a
-data set do with its samples (`data.vectors = ...; return data` in `__call__`), and functions that
-only they use. Methods such as `.take` and `.mode` that other libraries have too. With the default
-`min-torch`, only ops that torch 2.13 lacks: what torch has had for longer is flagged where a
-project sets `min-torch` to an older release.
+mean, and so is `AdaptiveAvgPool3d((None, 1, 1))` of what another pool has left one cell of),
+factories without `device=`, and variants that depend on an argument's value (`norm(p="nuc")`).
+Tests. What torch_scatter makes of torch's own operators (`scatter_add`, `scatter_mean`), and
+operators of packages in code that makes data, no model. What transforms of a data set do with its
+samples (`data.vectors = ...; return data` in `__call__`), and functions that only they use. Methods
+such as `.take` and `.mode` that other libraries have too. With the default `min-torch`, only ops
+that torch 2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to
+an older release.
 
 ## Fix safety
 Unsafe: the op runs on the CPU on every machine. Offered where it takes one tensor.
@@ -54,11 +55,11 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.on_cpu import compute_on_cpu, takes_one_tensor
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.extension_calls import extension_calls, extension_words
-from mpslint.semantics.op_calls import falls_back, may_run_on_mps, oldest_release, op_calls
-from mpslint.semantics.value import Kind
-
-_TO_ONE_CELL = {"AdaptiveAvgPool3d": 0, "adaptive_avg_pool3d": 1}
+from mpslint.semantics.operands.extension_calls import extension_calls, extension_words
+from mpslint.semantics.operands.op_calls import falls_back, may_run_on_mps, oldest_release, op_calls
+from mpslint.semantics.operands.single_cells import leaves_one_cell
+from mpslint.semantics.syntax.paths import is_among_tests, parts
+from mpslint.semantics.terms.value import Kind
 
 
 def _names() -> tuple[bytes, ...]:
@@ -84,7 +85,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     table, oldest = support(), oldest_release(context)
     lacking = {name: since for name, since in table.native_since.items() if since > oldest}
     for call, name in op_calls(context, lacking):
-        if _single_cell(call, name):
+        if leaves_one_cell(context, call, name) or _is_made_wide(context, call):
             continue
         yield from _report(context, rule, call, call.func, name, lacking[name])
     for method, since in table.methods_since.items():
@@ -125,26 +126,28 @@ def _report(
     )
 
 
+def _is_made_wide(context: Context, call: ast.Call) -> bool:
+    """Whether a call is given what is cast to float64 in it, which raises before it does on MPS."""
+    return any(
+        isinstance(item, ast.Call)
+        and isinstance(item.func, ast.Attribute)
+        and (item.func.attr == "double" or _is_wide(context, context.dtypes.cast_of_to(item)))
+        for given in call.args
+        for item in ast.walk(given)
+    )
+
+
+def _is_wide(context: Context, dtype: ast.expr | None) -> bool:
+    return dtype is not None and context.dtypes.torch_dtype(dtype) == "float64"
+
+
 def _is_test(context: Context) -> bool:
-    path = context.source.path.replace("\\", "/")
-    folders, _, name = path.rpartition("/")
-    return name.startswith("test_") or bool({"test", "tests"} & set(folders.split("/")[-3:]))
+    path = context.source.path
+    return parts(path)[-1].startswith("test_") or is_among_tests(path)
 
 
 def _on_cpu(context: Context, call: ast.Call, name: str) -> Fix | None:
     return compute_on_cpu(context, call, name)
-
-
-def _single_cell(call: ast.Call, name: str) -> bool:
-    """Adaptive pooling to one cell is computed as a mean, which MPS has."""
-    place = _TO_ONE_CELL.get(name.rsplit(".", 1)[-1])
-    if place is None:
-        return False
-    size = next((k.value for k in call.keywords if k.arg == "output_size"), None)
-    if size is None and len(call.args) > place:
-        size = call.args[place]
-    items = size.elts if isinstance(size, ast.Tuple | ast.List) else [size]
-    return all(isinstance(item, ast.Constant) and item.value == 1 for item in items)
 
 
 def _on_device_tensor(context: Context, call: ast.Call) -> bool:

@@ -59,10 +59,10 @@ from mpslint.patterns.insertion import insert_before
 from mpslint.patterns.synchronise import synchronise_lines
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.device_work import Effect
-from mpslint.semantics.index import FUNCTIONS, LOOPS
-from mpslint.semantics.timing import TimedSpan
-from mpslint.semantics.value_syntax import keyword
+from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS
+from mpslint.semantics.timing.device_work import Effect
+from mpslint.semantics.timing.timing import TimedSpan
 from mpslint.semantics.worlds.machines import MACS
 
 _MESSAGE = "Wait for the device before the clock is read (that changes what is measured)"

@@ -41,10 +41,10 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severi
 from mpslint.patterns.arguments import add_argument
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import at_each, that_trains, training, trains_itself
-from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.value import Kind
-from mpslint.semantics.value_syntax import keyword
+from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.steps.steps import at_each, that_trains, training, trains_itself
+from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = (

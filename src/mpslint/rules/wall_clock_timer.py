@@ -43,7 +43,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.timing import TimedSpan
+from mpslint.semantics.timing.timing import TimedSpan
 
 
 @rule(

@@ -33,8 +33,8 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.environment import writes
-from mpslint.semantics.paths import is_test
+from mpslint.semantics.packages.environment import writes
+from mpslint.semantics.syntax.paths import is_test
 
 _VARIABLE = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
 

@@ -42,7 +42,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.early_environment import can_move_up, move_up
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.environment import torch_import_before, writes
+from mpslint.semantics.packages.environment import torch_import_before, writes
 
 _PREFIX = "PYTORCH_MPS_"
 

@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.errors import kinds_of, may_catch
 from mpslint.semantics.worlds.events import Event, Kind
 

@@ -44,9 +44,9 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.versions import version_tested
+from mpslint.semantics.operands.zero_dims import indexed_numbers
+from mpslint.semantics.packages.versions import version_tested
 from mpslint.semantics.worlds.machines import MACS
-from mpslint.semantics.zero_dims import indexed_numbers
 
 _ASKS_SHAPE = frozenset({"dim", "ndim", "ndimension", "shape", "size", "numel", "nelement"})
 _ASKS_TYPE = frozenset({"hasattr", "isinstance", "len"})

@@ -9,26 +9,26 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from mpslint.model import Confidence, Finding, Fix, Label, Level, Unfixed, Unused
-from mpslint.semantics.array_sources import ArraySources
-from mpslint.semantics.asked_numbers import AskedNumbers
-from mpslint.semantics.batches import Batches
-from mpslint.semantics.chains import Chains
-from mpslint.semantics.clock_reads import clock_reads
-from mpslint.semantics.device_work import DeviceWork
-from mpslint.semantics.devices import Devices
-from mpslint.semantics.flow import Flow
-from mpslint.semantics.forward_passes import ForwardPasses
-from mpslint.semantics.guards import Guards
-from mpslint.semantics.handed_work import HandedWork
-from mpslint.semantics.host_notebooks import is_on_host
-from mpslint.semantics.imported import Imported
-from mpslint.semantics.index import Index, index_of
-from mpslint.semantics.loops import Loops
-from mpslint.semantics.names import Names, canonical
-from mpslint.semantics.placement import Placement
-from mpslint.semantics.reservations import holds_back, may_hold_back
-from mpslint.semantics.timing import Timing
-from mpslint.semantics.values import Values
+from mpslint.semantics.devices.chains import Chains
+from mpslint.semantics.devices.devices import Devices
+from mpslint.semantics.devices.host_notebooks import is_on_host
+from mpslint.semantics.elsewhere.imported import Imported
+from mpslint.semantics.elsewhere.reservations import holds_back, may_hold_back
+from mpslint.semantics.guards.guards import Guards
+from mpslint.semantics.loops.batches import Batches
+from mpslint.semantics.loops.forward_passes import ForwardPasses
+from mpslint.semantics.loops.loops import Loops
+from mpslint.semantics.names.flow import Flow
+from mpslint.semantics.names.names import Names, canonical
+from mpslint.semantics.syntax.index import Index, index_of
+from mpslint.semantics.timing.clock_reads import clock_reads
+from mpslint.semantics.timing.device_work import DeviceWork
+from mpslint.semantics.timing.handed_work import HandedWork
+from mpslint.semantics.timing.timing import Timing
+from mpslint.semantics.values.array_sources import ArraySources
+from mpslint.semantics.values.asked_numbers import AskedNumbers
+from mpslint.semantics.values.placement import Placement
+from mpslint.semantics.values.values import Values
 from mpslint.semantics.worlds.file import Worlds
 from mpslint.semantics.worlds.project import Imports
 from mpslint.semantics.worlds.refused import is_behind_refusal, refusal_before
@@ -37,12 +37,12 @@ from mpslint.semantics.worlds.twins import CASTING
 if TYPE_CHECKING:
     from mpslint.model import Severity
     from mpslint.rules.registry import Rule
-    from mpslint.semantics.dtypes import DTypes
-    from mpslint.semantics.elsewhere import Definition, Elsewhere
+    from mpslint.semantics.elsewhere.elsewhere import Definition, Elsewhere
+    from mpslint.semantics.values.dtypes import DTypes
     from mpslint.semantics.worlds.events import Event
     from mpslint.semantics.worlds.state import Place
-    from mpslint.settings import Settings
-    from mpslint.source import SourceFile
+    from mpslint.settings.settings import Settings
+    from mpslint.sources.source import SourceFile
 
 _REFUSALS = "MPS118"
 """The rule that tells of refusals to run without CUDA."""
@@ -111,13 +111,13 @@ class Context:
 
     @cached_property
     def dtypes(self) -> DTypes:
-        from mpslint.semantics.dtypes import DTypes
+        from mpslint.semantics.values.dtypes import DTypes
 
         return DTypes(self.names, self.flow, self.values, self.sources)
 
     @cached_property
     def sources(self) -> ArraySources:
-        from mpslint.semantics.array_sources import ArraySources
+        from mpslint.semantics.values.array_sources import ArraySources
 
         return ArraySources(self.index, self.names, self.flow, self.guards)
 
@@ -345,7 +345,7 @@ class Context:
 
     def line(self, node: ast.AST) -> str:
         """`line 40` (in a notebook `line 3 of cell 12`), for messages."""
-        from mpslint.opening import position
+        from mpslint.sources.opening import position
 
         cell, row, _ = position(self.source, self.source.span(node)[0])
         return f"line {row}" if cell is None else f"line {row} of cell {cell}"

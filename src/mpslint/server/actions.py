@@ -9,12 +9,12 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from mpslint.errors import BadSource
+from mpslint.findings.silencing import noqa_edits
 from mpslint.model import Applicability
-from mpslint.opening import texts_by_cell
 from mpslint.rules.registry import UNUSED
 from mpslint.server.diagnostics import SOURCE, range_of
 from mpslint.server.edits import Changes, differing, placed, workspace_edit
-from mpslint.silencing import noqa_edits
+from mpslint.sources.opening import texts_by_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mpslint.server.analysis import Analyst, Pause
     from mpslint.server.documents import Part
     from mpslint.server.fixes import Fixes
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 QUICK = types.CodeActionKind.QuickFix
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.{SOURCE}"

@@ -15,35 +15,35 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mpslint import collector
-from mpslint.checking import internal_error
+from mpslint.basics import collector
+from mpslint.checking.checking import internal_error
+from mpslint.checking.linter import lint
 from mpslint.errors import BadSettings, BadSource
-from mpslint.fixer import fix_source
-from mpslint.linter import lint
-from mpslint.neighbours import Neighbours
-from mpslint.notebook.source import NotebookSource
-from mpslint.opening import is_notebook, located, texts_by_cell
-from mpslint.project import Project
-from mpslint.reading import UNSURE, sign_of
+from mpslint.fixing.fixer import fix_source
+from mpslint.project.neighbours import Neighbours
+from mpslint.project.project import Project
 from mpslint.records import NamedTuple
-from mpslint.reported import place_of
 from mpslint.rules.registry import all_rules
-from mpslint.screening import speaks_of_torch
+from mpslint.running.reported import place_of
 from mpslint.server.baselines import Baselines
 from mpslint.server.fixes import fixes_of
 from mpslint.server.recalling import Recalled
 from mpslint.server.reparsing import Tree
-from mpslint.source import SourceFile
+from mpslint.sources.notebook.source import NotebookSource
+from mpslint.sources.opening import is_notebook, located, texts_by_cell
+from mpslint.sources.reading import UNSURE, sign_of
+from mpslint.sources.screening import speaks_of_torch
+from mpslint.sources.source import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mpslint.fixer import Hidden
+    from mpslint.fixing.fixer import Hidden
     from mpslint.model import Finding
     from mpslint.server.documents import Snapshot
     from mpslint.server.fixes import Doubts, Fixes
     from mpslint.server.workspace import Signs, Workspace
-    from mpslint.settings import Settings
+    from mpslint.settings.settings import Settings
 
     Pause = Callable[[], None]
     """Raises to end an analysis that nobody waits for."""

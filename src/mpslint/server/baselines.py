@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mpslint.baseline import BadBaseline, read_baseline
 from mpslint.errors import BadSettings
-from mpslint.reading import UNSURE, sign_of
+from mpslint.findings.baseline import BadBaseline, read_baseline
+from mpslint.sources.reading import UNSURE, sign_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mpslint.baseline import Baseline
+    from mpslint.findings.baseline import Baseline
     from mpslint.model import Finding
-    from mpslint.settings import Settings
-    from mpslint.source import SourceFile
+    from mpslint.settings.settings import Settings
+    from mpslint.sources.source import SourceFile
 
 
 class Baselines:

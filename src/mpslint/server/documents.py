@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.uris import to_fs_path, urlparse
 
-from mpslint.opening import NOTEBOOK, open_source
 from mpslint.records import NamedTuple
 from mpslint.server.positions import Text
-from mpslint.source import SourceFile
+from mpslint.sources.opening import NOTEBOOK, open_source
+from mpslint.sources.source import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from mpslint.bringing import OPENING
-from mpslint.fixer import Fixing
-from mpslint.halves import settled_alone
-from mpslint.in_the_way import is_narrow
-from mpslint.linter import lint
+from mpslint.checking.linter import lint
+from mpslint.fixing.fixer import Fixing
+from mpslint.fixing.offers import Offers
+from mpslint.halfway.halves import settled_alone
 from mpslint.model import Applicability, Severity, doubtful
-from mpslint.offers import Offers
-from mpslint.opening import located
+from mpslint.porting.bringing import OPENING
+from mpslint.porting.in_the_way import is_narrow
 from mpslint.records import NamedTuple
-from mpslint.reported import place_of
+from mpslint.running.reported import place_of
+from mpslint.sources.opening import located
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mpslint.fixer import Hidden
-    from mpslint.landed import Key
+    from mpslint.fixing.fixer import Hidden
     from mpslint.model import Finding, Fix
-    from mpslint.project import Project
+    from mpslint.porting.landed import Key
+    from mpslint.project.project import Project
     from mpslint.server.documents import Snapshot
-    from mpslint.settings import Settings
-    from mpslint.source import SourceFile
+    from mpslint.settings.settings import Settings
+    from mpslint.sources.source import SourceFile
 
 
 Doubts: TypeAlias = "Mapping[Key, str]"

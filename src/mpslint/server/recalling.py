@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mpslint.server.analysis import Analysis
     from mpslint.server.documents import Snapshot
-    from mpslint.settings import Settings
+    from mpslint.settings.settings import Settings
 
 _KEPT = 12
 """So many texts are kept, of all files together."""

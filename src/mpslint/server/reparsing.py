@@ -13,15 +13,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.cuts import begins_row, first_row, goes_on
 from mpslint.records import NamedTuple
-from mpslint.semantics.index import Index
-from mpslint.source import SourceFile, parsed_text
+from mpslint.semantics.syntax.index import Index
+from mpslint.sources.cuts import begins_row, first_row, goes_on
+from mpslint.sources.source import SourceFile, parsed_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mpslint.semantics.index import Known
+    from mpslint.semantics.syntax.index import Known
 
 _UNUSUAL = "barry_as_FLUFL"
 """With this, what stands at the top of a file changes how the rest of it is read."""

@@ -10,18 +10,18 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from mpslint.discovery import excluded_by_path
 from mpslint.errors import BadSettings
-from mpslint.reading import UNSURE, sign_of
+from mpslint.folders.discovery import excluded_by_path
 from mpslint.records import NamedTuple
-from mpslint.selectors import require_known
-from mpslint.settings_file import NAMES, SettingsFinder
-from mpslint.settings_table import EXTEND, convert
+from mpslint.settings.file import NAMES, SettingsFinder
+from mpslint.settings.selectors import require_known
+from mpslint.settings.table import EXTEND, convert
+from mpslint.sources.reading import UNSURE, sign_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mpslint.settings import Settings
+    from mpslint.settings.settings import Settings
 
 SECTION = "mpslint"
 _HUMP = re.compile(r"(?<=[a-z])([A-Z])")

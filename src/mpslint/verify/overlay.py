@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from mpslint.cache_folder import location
+from mpslint.folders.cache_folder import location
 from mpslint.verify import interpreter
 from mpslint.verify.request import BadRequest, Request
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from mpslint.errors import MpslintError, reason_of
-from mpslint.files import read_regular
+from mpslint.sources.files import read_regular
 from mpslint.verify.changed_lines import ChangedLine
 from mpslint.verify.report import (
     FAIL,

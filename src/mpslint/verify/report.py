@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from mpslint.printable import printable
+from mpslint.basics.printable import printable
 from mpslint.verify.changed_lines import AGREED, DID_NOT_RUN, NAMED, ChangedLine
 from mpslint.verify.changed_lines import RAN as RAN_THERE
 

@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Collection, Mapping
 
-from mpslint.files import files_below, read_regular
+from mpslint.sources.files import files_below, read_regular
 from mpslint.verify import contents, numbers, pictures
 from mpslint.verify.contents import (
     Part,

@@ -16,8 +16,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from mpslint import git, gitignore
-from mpslint.files import files_below, read_regular
+from mpslint.folders import git, gitignore
+from mpslint.sources.files import files_below, read_regular
 from mpslint.verify.sandbox.process import SHARED_SCRATCH
 
 SIZE_CAP = 2 << 30

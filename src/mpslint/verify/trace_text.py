@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from mpslint.printable import printable
+from mpslint.basics.printable import printable
 from mpslint.verify.report import SIMULATED
 from mpslint.verify.timeline import Event
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mpslint import pages
-from mpslint.files import read_regular
+from mpslint.sources.files import read_regular
 from mpslint.verify import interpreter
 from mpslint.verify.outcome import classify
 from mpslint.verify.pace import Pace

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import names_request
-from mpslint.semantics.saying import only_says
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.saying import only_says
 from mpslint.semantics.worlds.comparing import equal
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions

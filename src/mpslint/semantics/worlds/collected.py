@@ -10,8 +10,8 @@ from fnmatch import fnmatch
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.paths import is_test as is_test_file
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.paths import is_test as is_test_file
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.machines import ALL, MAC, PORTED

@@ -6,7 +6,7 @@ import ast
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import matches
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.worlds.machines import ALL, CPU, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.values import (
     ARRAY,

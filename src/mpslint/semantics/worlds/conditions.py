@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import names_process
-from mpslint.semantics.index import walk
+from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.worlds.comparing import (
     asks_for_more_than_one,
     compare,

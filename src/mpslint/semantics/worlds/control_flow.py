@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
-from mpslint.semantics.giving_up import gives_up
-from mpslint.semantics.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.giving_up import gives_up
+from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.worlds.branches import Branches
 from mpslint.semantics.worlds.errors import ANY_ERROR, EVERY_ERROR, kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind

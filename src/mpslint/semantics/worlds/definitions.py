@@ -8,9 +8,9 @@ from functools import cached_property
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import call_worlds, decorator_worlds, definition_worlds
-from mpslint.semantics.cells import cells_of, imported_in
-from mpslint.semantics.index import walk
-from mpslint.semantics.value_syntax import last_name, maker
+from mpslint.semantics.names.cells import cells_of, imported_in
+from mpslint.semantics.syntax.expressions import last_name, maker
+from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.parametrized import Parametrized, with_symbol
 from mpslint.semantics.worlds.runners import is_test

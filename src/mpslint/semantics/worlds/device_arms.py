@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-from mpslint.semantics.facts_known import backend_word
+from mpslint.semantics.terms.facts_known import backend_word
 from mpslint.semantics.worlds.machines import MACS, NVIDIA
 from mpslint.semantics.worlds.values import MAPPING, Atom, Value
 

@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mpslint.semantics.index import FUNCTIONS, statements, walk
+from mpslint.semantics.syntax.index import FUNCTIONS, statements, walk
 
 # Fact: Python's grammar, an assignment of a text or of None at the margin.
 _SET = re.compile(rb"^([A-Za-z_]\w*)[ \t]*=[ \t]*(?:None\b|['\"])", re.M)

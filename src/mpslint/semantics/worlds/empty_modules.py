@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mpslint.facts import machines as facts
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Class, Env
 from mpslint.semantics.worlds.values import (

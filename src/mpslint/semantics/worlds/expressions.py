@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mpslint.facts import machines as facts
-from mpslint.semantics.device_text import TYPED
+from mpslint.semantics.terms.device_text import TYPED
 from mpslint.semantics.worlds.configurations import KEEPING
 from mpslint.semantics.worlds.device_arms import Arms, device_arms, named_arm
 from mpslint.semantics.worlds.events import Kind

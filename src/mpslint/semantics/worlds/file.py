@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.index import FUNCTIONS, Index
-from mpslint.semantics.needed_objects import needed_parameters
+from mpslint.semantics.names.needed_objects import needed_parameters
+from mpslint.semantics.syntax.index import FUNCTIONS, Index
 from mpslint.semantics.worlds.cuda_classes import is_for_cuda
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
@@ -21,7 +21,7 @@ from mpslint.semantics.worlds.state import Function, FunctionNode
 from mpslint.semantics.worlds.trials import worlds_of_trial
 from mpslint.semantics.worlds.twins import TOLD, unmatched
 from mpslint.semantics.worlds.uncopied import raising_once_ported
-from mpslint.semantics.worlds.values import CLASS, NAME, Atom
+from mpslint.semantics.worlds.values import CLASS, FUNCTION, NAME, Atom
 
 _BY_CLASS = frozenset({"__init__", "__call__", "forward"})
 """Methods that are called by the name of their class, or of an object of it."""
@@ -166,6 +166,8 @@ class Worlds:
                 known = self._used_by(makers)
                 if known != ALL and self._project.entered(name):
                     known = ALL  # Others make objects of it as well.
+            elif cls is not None and self._is_made_for_cuda(cls.node):
+                known = ALL if self._project.entered(name) else NVIDIA
             else:
                 known = ALL
             self._entered[function] = known
@@ -240,6 +242,32 @@ class Worlds:
                 return []
             found.append(function)
         return found
+
+    def _is_made_for_cuda(self, cls: ast.ClassDef) -> bool:
+        """Whether objects of a class are made by the program below the test of `__name__` alone,
+        which then calls a `main` that joins NCCL whatever it is asked for."""
+        uses = self._index.names.get(cls.name, ())
+        calls = [self._index.parents.get(use) for use in uses]
+        return bool(uses) and all(
+            isinstance(call, ast.Call)
+            and call.func is use
+            and self.run.is_below_main(call)
+            and self._goes_on_to_cuda(call)
+            for use, call in zip(uses, calls, strict=True)
+        )
+
+    def _goes_on_to_cuda(self, call: ast.Call) -> bool:
+        """Whether the block of a call goes on to a function of the file that is CUDA's own."""
+        statement = self._index.statement(call)
+        block = self._index.block(statement)
+        for later in block[block.index(statement) :]:
+            value = getattr(later, "value", None)
+            if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+                known = self.run.frame.env.get(value.func.id)
+                if known.__class__ is Atom and known.kind == FUNCTION and known.v.own:
+                    if not self.run.ends.get(known.v, MACS) & MACS:
+                        return True
+        return False
 
     def _used_by(self, callers: Collection[object]) -> int:
         """The worlds in which somebody calls one of these; all, where that is the file itself."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from mpslint.semantics.index import FunctionNode, statements, walk
+from mpslint.semantics.syntax.index import FunctionNode, statements, walk
 
 _ADDING = frozenset({"append", "extend", "insert"})
 _LOOKING = frozenset({"len", "bool", "enumerate", "list", "tuple", "sorted", "print", "str"})

@@ -7,8 +7,8 @@ import ast
 from collections.abc import Container, Iterable, Iterator
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.index import statements, walk
-from mpslint.semantics.node_kinds import of_kinds
+from mpslint.semantics.syntax.index import statements, walk
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.machines import CUDA, PORTED
 from mpslint.semantics.worlds.relevance import matters

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.load_places import places_a_checkpoint
 from mpslint.semantics.worlds.events import RAISING, Kind
+from mpslint.semantics.worlds.load_places import places_a_checkpoint
 from mpslint.semantics.worlds.machines import CPU, CUDA, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.twins import effect_of
 from mpslint.semantics.worlds.values import DEVICE, Tests, cases_of, where
 
 if TYPE_CHECKING:
-    from mpslint.semantics.index import Index
+    from mpslint.semantics.syntax.index import Index
     from mpslint.semantics.worlds.file import Worlds
-    from mpslint.source import SourceFile
+    from mpslint.sources.source import SourceFile
 
 
 _MAX_TEXT = 60

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.priors import matches
-from mpslint.semantics.giving_up import gives_up
-from mpslint.semantics.index import walk
+from mpslint.semantics.syntax.giving_up import gives_up
+from mpslint.semantics.syntax.index import walk
 
 
 def asks_for_nvidia(arm: list[ast.stmt]) -> bool:

@@ -13,8 +13,8 @@ from functools import cache, cached_property, reduce
 from operator import or_
 
 from mpslint.facts.priors import package_worlds
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.value_syntax import taken_by
+from mpslint.semantics.syntax.expressions import taken_by
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.collected import Collected
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.handed import (

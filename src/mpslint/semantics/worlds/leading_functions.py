@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from mpslint.semantics.index import FUNCTIONS, walk
-from mpslint.semantics.value_syntax import taken_by
+from mpslint.semantics.syntax.expressions import taken_by
+from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.worlds.ranked_tests import STARTS, starts_group
 
 _CALLS = 3

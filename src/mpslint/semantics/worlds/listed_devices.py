@@ -7,8 +7,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from mpslint.semantics.facts_known import backend_word
-from mpslint.semantics.index import walk
+from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.terms.facts_known import backend_word
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.state import Function

@@ -6,9 +6,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.semantics.facts_known import backend_word
-from mpslint.semantics.index import children, walk
-from mpslint.semantics.saying import only_says
+from mpslint.semantics.syntax.index import children, walk
+from mpslint.semantics.syntax.saying import only_says
+from mpslint.semantics.terms.facts_known import backend_word
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import CLASS, NAME, UNK, one

@@ -14,6 +14,7 @@ from mpslint.semantics.worlds.enumerations import is_enumeration, member_of
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.loaded import is_loaded, kept_form
+from mpslint.semantics.worlds.machines import ALL, NVIDIA
 from mpslint.semantics.worlds.state import Class
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -37,6 +38,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     by_world,
     device,
+    pack,
     tensor,
     whose_options,
 )
@@ -153,6 +155,8 @@ class Names(Wrapping, Conditions):
         value = self.attribute(base, node.attr, node)
         if not self.calling and (kept := self._answer_kept(node, value)) is not None:
             return kept
+        if value is UNK and not self.calling and matches("engines", node.attr):
+            return self._engine(node)
         if value is UNK:
             key = self.key(node)
             if key is not None:
@@ -163,6 +167,13 @@ class Names(Wrapping, Conditions):
             if value.kind in (BOUND, FUNCTION) and value.v.home is self:
                 self._handed_on(value)
         return value
+
+    def _engine(self, node: ast.Attribute) -> Value:
+        """What trains on CUDA alone, and nothing where that is not."""
+        self.own_tests.add(node)
+        mine = frozenset((node,))
+        there, absent = Atom(UNKNOWN, None, None, mine), Atom(CONST, None, None, mine)
+        return pack([(NVIDIA, there), (ALL & ~NVIDIA, absent)])
 
     def _answer_kept(self, node: ast.Attribute, value: Value) -> Value | None:
         """What an attribute of an object holds that somebody gave (`config.use_cuda`), where all

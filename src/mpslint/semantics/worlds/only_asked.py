@@ -9,8 +9,8 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from mpslint.semantics.index import FunctionNode
-from mpslint.semantics.node_kinds import of_kinds
+from mpslint.semantics.syntax.index import FunctionNode
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.state import Env, Function
 
 # Fact: torch.device has these two, of which neither is asked of the machine.

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.index import FunctionNode, walk
+from mpslint.semantics.syntax.index import FunctionNode, walk
 from mpslint.semantics.worlds.core import MAX_DEPTH
 from mpslint.semantics.worlds.machines import ALL, MACS
 from mpslint.semantics.worlds.values import FUNCTION, NO_TESTS, Atom

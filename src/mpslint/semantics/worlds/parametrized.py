@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.worlds.expressions import Expressions, any_of
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Env

@@ -11,7 +11,7 @@ import ast
 
 from mpslint.facts import machines as facts
 from mpslint.facts.runtime import error_of
-from mpslint.semantics.index import walk
+from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, CPU, MAC

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.facts_known import NOBODY
+from mpslint.semantics.terms.facts_known import NOBODY
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
 from mpslint.semantics.worlds.values import CLASS, Atom, Value
 
 if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
-    from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.semantics.elsewhere.elsewhere import Elsewhere
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.said import Said

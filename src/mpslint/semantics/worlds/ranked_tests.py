@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.semantics.node_kinds import of_kinds
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.values import UNKNOWN, Atom, Symbol
 
 STARTS = "init_process_group"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.semantics.index import FUNCTIONS, statements
+from mpslint.semantics.syntax.index import FUNCTIONS, statements
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.edited_settings import edited_attributes, edited_settings
 from mpslint.semantics.worlds.machines import ALL

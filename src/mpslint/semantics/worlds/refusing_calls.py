@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.value_syntax import only_raise
+from mpslint.semantics.syntax.expressions import only_raise
 from mpslint.semantics.worlds.machines import MAC, mac_of_ported
 from mpslint.semantics.worlds.state import Place
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from mpslint.semantics.index import walk
+from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
 from mpslint.semantics.worlds.state import Env, Function

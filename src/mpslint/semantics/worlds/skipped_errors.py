@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from mpslint.facts.machines import CUDA_ERRORS, SAID_WITHOUT_CUDA
 from mpslint.facts.runtime import error_of
-from mpslint.semantics.index import FUNCTIONS, walk
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.worlds.errors import kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.values import DEVICE, Value, cases_of, is_bare

@@ -11,7 +11,7 @@ from mpslint.facts.machines import TYPES
 from mpslint.facts.priors import wide_words
 
 if TYPE_CHECKING:
-    from mpslint.semantics.index import Index
+    from mpslint.semantics.syntax.index import Index
     from mpslint.semantics.worlds.core import Project
 
 _GPUS = (b"cuda", b"mps", b"accelerat", b"GradScaler")

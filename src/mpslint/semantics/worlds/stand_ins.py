@@ -7,8 +7,8 @@ of it. Who uses that without asking whether it is there ends there, as the impor
 from __future__ import annotations
 
 from mpslint.facts.priors import package_worlds
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.value_syntax import only_raise
+from mpslint.semantics.syntax.expressions import only_raise
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.machines import NVIDIA
 from mpslint.semantics.worlds.state import Class
 from mpslint.semantics.worlds.values import (

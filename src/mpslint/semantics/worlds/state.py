@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.node_kinds import of_kinds
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, port

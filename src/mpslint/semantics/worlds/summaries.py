@@ -8,7 +8,7 @@ from typing import Any
 
 from mpslint.facts.mocks import PATCH
 from mpslint.facts.priors import package_worlds
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_worlds

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.priors import called_packages, package_worlds
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.core import Core
 
 _ASKING = ("torch.cuda", "torch.mps", "torch.backends", "torch.amp", "torch.accelerator")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 
 ANY = "*"
 """At the end of the name of a module: any that begins so."""

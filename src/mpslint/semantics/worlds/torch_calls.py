@@ -8,7 +8,7 @@ from functools import partial
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import call_worlds, names_process
 from mpslint.facts.runtime import cuda_names
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.worlds.calls import Calls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.kernels import EXTENSION_LOADERS, needs_nvcc

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Small tools that know nothing of torch, nor of what a finding is."""

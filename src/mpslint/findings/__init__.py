@@ -1,0 +1,1 @@
+"""What was found: plain data, comments that silence, baselines, lines that changed."""

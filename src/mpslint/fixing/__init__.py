@@ -1,0 +1,1 @@
+"""The fixes of one file, made to a fixed point in memory."""

@@ -1,0 +1,60 @@
+"""What a file is made of, as the ways of a program see it, and which part of it has a row."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.facts.priors import matches
+from mpslint.project.runs.left_behind import Part, parts, programs
+from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.index import FUNCTIONS, statements, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mpslint.halfway.ways import Name
+
+
+class Parts(NamedTuple):
+    """What a file is made of. Of a table's rows one is chosen, and the others are on no way."""
+
+    all: list[Part]
+    parts: list[Part]
+    programs: list[Part]
+
+    @classmethod
+    def of(cls, tree: ast.Module | None) -> Parts:
+        if tree is None:
+            return cls([], [], [])
+        found, started = parts(tree), programs(tree)
+        return cls(found, *([one for one in some if not one.is_table] for some in (found, started)))
+
+
+def name_at(path: str, row: int, found: Iterable[Part]) -> Name:
+    for one in found:
+        if one.first <= row <= one.last:
+            return path, one.owner, one.name
+    return path, "", ""
+
+
+def is_test(part: Part) -> bool:
+    return part.name.startswith("test") and (not part.owner or part.owner.startswith("Test"))
+
+
+def is_same(one: Part, name: Name) -> bool:
+    return (one.owner, one.name) == name[1:] or bool(one.owner and one.owner == name[1])
+
+
+def moves_by_name(tree: ast.Module, *, every: bool) -> Iterator[ast.Call]:
+    """The moves to CUDA in functions and classes that are CUDA's own by their name; or `every`."""
+    own = [] if every else [one for one in statements(tree) if _is_for_cuda(one)]
+    for part in (tree,) if every else own:
+        for node in walk(part):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr == "cuda":
+                    yield node
+
+
+def _is_for_cuda(part: ast.AST) -> bool:
+    return isinstance(part, (*FUNCTIONS, ast.ClassDef)) and matches("definitions", part.name)

@@ -1,0 +1,215 @@
+"""The files that programs of a run are made of: what each leads to, and what is in doubt in it.
+
+Beside what imports name: a notebook's cells, and the modules of a folder of which a program imports
+one by a name that it puts together (`import_module("model." + args.model)`).
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from mpslint.errors import MpslintError
+from mpslint.halfway import device_arrays, understood_packages, wide_batches
+from mpslint.halfway.unread_steps import OF_CUDA, Steps, beginning, cuda_objects
+from mpslint.project.runs.far_imports import FarImports
+from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.worlds.machines import MACS
+from mpslint.sources.opening import is_notebook, open_source, position
+
+if TYPE_CHECKING:
+    from mpslint.project.project import Project
+    from mpslint.sources.source import SourceFile
+
+_BY_CALL = (b"import_module", b"__import__")
+_MOST_CHOSEN = 64
+"""A folder of more modules is not followed."""
+
+
+class ProgramFiles:
+    def __init__(
+        self, project: Project, paths: Iterable[str], texts: Mapping[str, bytes] | None = None
+    ) -> None:
+        """`paths` are the absolute ones of the files of a run; `texts` stand in place of what is
+        on disk."""
+        self._project = project
+        self._texts = texts or {}
+        self._notebooks: dict[str, SourceFile | None] = {}
+        self._chosen: dict[str, list[str]] = {}
+        self._led_to: dict[str, list[str]] = {}
+        self._far = FarImports(paths, self.text_of, self._near)
+        self._wide: dict[str, wide_batches.Wide] = {}
+        self._own: dict[tuple[str, str], bool | None] = {}
+
+    def text_of(self, path: str) -> bytes:
+        """The Python of a file."""
+        if path in self._texts:
+            return self._texts[path]
+        if is_notebook(path):
+            source = self._notebook(path)
+            return source.data if source is not None else b""
+        return self._project.modules.text(path) or b""
+
+    def tree_of(self, path: str) -> ast.Module | None:
+        if not is_notebook(path):
+            return self._project.modules.tree(path)
+        source = self._notebook(path)
+        try:
+            return source.parse() if source is not None else None
+        except (MpslintError, RecursionError):
+            return None
+
+    def led_to(self, path: str) -> list[str]:
+        """The modules that a file imports, and they in turn."""
+        return self._far.led_to(path)
+
+    def around(self, path: str) -> Iterable[str]:
+        """The modules of the project of a file."""
+        return self._project.modules_around(path)
+
+    def doubts(self, path: str, tree_of: Callable[[], ast.Module | None]) -> list[tuple[int, str]]:
+        """The rows in which a file does what nobody understands, with what that is. Its tree is
+        asked for where its text may hold something of the kind, and gone through once."""
+        text = self.text_of(path)
+        doubtful = understood_packages.doubtful_modules(
+            text, lambda module: self._is_own(path, module)
+        )
+        # What no Mac can import no Mac's tensor comes to.
+        near = {
+            module: why
+            for module, why in doubtful.items()
+            if self._project.imports_on(path, module) & MACS
+        }
+        steps = Steps(text) if b"torch" in text else None
+        is_read = device_arrays.may_be_read(text)
+        kinds = steps.kinds if steps is not None else frozenset()
+        if near:
+            kinds |= understood_packages.KINDS
+        if is_read:
+            kinds |= device_arrays.KINDS
+        wide = self._wide_batches(path, text) if wide_batches.may_take(text) else {}
+        if wide:
+            kinds |= wide_batches.KINDS
+        tree = tree_of() if kinds else None
+        if tree is None:
+            return []
+        nodes = of_kinds(tree, kinds)
+        found = list(understood_packages.uses(nodes, near)) if near else []
+        if steps is not None:
+            found += steps.rows(text, nodes)
+        if is_read:
+            found += device_arrays.read_on_host(tree, nodes)
+        if wide:
+            found += wide_batches.taken(nodes, wide)
+        return found
+
+    def _wide_batches(self, path: str, text: bytes) -> wide_batches.Wide:
+        """The data sets that a file names and that hand out float64: its own, and those of what it
+        imports."""
+        found: wide_batches.Wide = {}
+        for one in (path, *self._led(path)):
+            if one not in self._wide:
+                may = wide_batches.may_hand_out(text if one == path else self.text_of(one))
+                tree = self.tree_of(one) if may else None
+                self._wide[one] = wide_batches.handed_out(tree) if tree is not None else {}
+            found |= {
+                name: parts for name, parts in self._wide[one].items() if name.encode() in text
+            }
+        return found
+
+    def line_of(self, path: str, row: int) -> str:
+        """A row as people read it."""
+        source = self._notebook(path) if is_notebook(path) else None
+        if source is None:
+            return f"line {row}"
+        cell, row, _ = position(source, source.starts[min(row, len(source.starts)) - 1])
+        return f"line {row} of cell {cell}"
+
+    def ends(
+        self, path: str, tree_of: Callable[[], ast.Module | None]
+    ) -> Iterator[tuple[int, str]]:
+        """The rows in which a file ends without CUDA, of which no rule tells."""
+        text = self.text_of(path)
+        if b"torch.cuda." not in text or not any(one.encode() in text for one in OF_CUDA):
+            return
+        tree = tree_of()
+        if tree is not None:
+            yield from cuda_objects(tree)
+
+    def _notebook(self, path: str) -> SourceFile | None:
+        if path not in self._notebooks:
+            data = self._project.modules.text(path)
+            try:
+                known = open_source(path, data) if data is not None else None
+            except MpslintError:
+                known = None
+            self._notebooks[path] = known
+        return self._notebooks[path]
+
+    def _near(self, path: str) -> list[str]:
+        found = dict.fromkeys(self._led(path))
+        for one in (path, *found):
+            for other in self._chosen_by(one):
+                found.update(dict.fromkeys((other, *self._led(other))))
+        return [one for one in found if one != path]
+
+    def _led(self, path: str) -> list[str]:
+        if path not in self._led_to:
+            text = self.text_of(path).decode("utf-8", "replace")
+            self._led_to[path] = self._project.led_to(path, text)
+        return self._led_to[path]
+
+    def _chosen_by(self, path: str) -> list[str]:
+        """The modules of which a file imports one by a name that it puts together."""
+        if path not in self._chosen:
+            self._chosen[path] = list(dict.fromkeys(self._choices(path)))
+        return self._chosen[path]
+
+    def _choices(self, path: str) -> Iterator[str]:
+        if not any(word in self.text_of(path) for word in _BY_CALL):
+            return
+        tree = self.tree_of(path)
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Call) and node.args:
+                function = node.func
+                name = function.attr if isinstance(function, ast.Attribute) else ""
+                name = function.id if isinstance(function, ast.Name) else name
+                if name.encode() in _BY_CALL:
+                    yield from self._beginning_with(path, beginning(node.args[0]))
+
+    def _beginning_with(self, path: str, text: str) -> Iterator[str]:
+        modules = self._project.modules
+        found = None if text.endswith(".") else modules.find(path, text)[0]
+        if found is not None:
+            yield found
+            return
+        package, dot, begun = text.rpartition(".")
+        if not dot or not package.strip("."):
+            return
+        for root in (os.path.dirname(path), *modules.roots(path)):
+            folder = os.path.join(root, *package.strip(".").split("."))
+            beside = modules.beside(os.path.join(folder, ""))
+            if beside and len(beside) <= _MOST_CHOSEN:
+                yield from (one for one in beside if os.path.basename(one).startswith(begun))
+                return
+
+    def _is_own(self, path: str, module: str) -> bool | None:
+        """Whether the project has a module. None: of what is a package's own nothing is known."""
+        key = os.path.dirname(path), module
+        if key not in self._own:
+            self._own[key] = self._has(path, module)
+        return self._own[key]
+
+    def _has(self, path: str, module: str) -> bool | None:
+        modules = self._project.modules
+        if modules.find(path, module)[0] is not None or self._far.knows(module):
+            return True
+        package, dot, name = module.rpartition(".")
+        if not dot:
+            return None
+        holder = modules.find(path, package or ".")[0]
+        if holder is None:
+            return None if name.startswith("_") else False
+        return name.encode() in (modules.text(holder) or b"")

@@ -1,0 +1,75 @@
+"""Packages of others that a file uses, of which nobody knows whether they work with tensors on MPS.
+
+Of a few hundred it is known: they compute by torch's own operators, or are given no tensors. What
+any other does with a tensor stands in code that is not there to be read.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+from mpslint.facts.priors import holds_without_mps, kernels_of, understood
+from mpslint.project.layout.import_texts import imported_modules
+from mpslint.sources.screening import names_torch
+
+_UNKNOWN = "is not known to work with tensors on MPS"
+_COMPILED = "is compiled for the CPU and CUDA"
+
+
+def doubtful_modules(text: bytes, is_own: Callable[[str], bool | None]) -> dict[str, str]:
+    """The modules that a text seems to import and that are in doubt, by the first name, or by the
+    whole one of compiled kernels of the project's own; each with the reason. `is_own` tells whether
+    the project has a module; None: nothing is known."""
+    found: dict[str, str] = {}
+    by_first: dict[str, list[str]] = {}
+    for module in imported_modules(text):
+        last = module.rpartition(".")[2]
+        if last.startswith("_") and not last.startswith("__") and is_own(module) is False:
+            found[module] = f"`{last}` {_COMPILED}"
+        elif not module.startswith("."):
+            by_first.setdefault(module.partition(".")[0], []).append(module)
+    is_near = names_torch(text)
+    for first, modules in by_first.items():
+        if first in sys.stdlib_module_names or understood(first):
+            continue
+        lacks = holds_without_mps(first) or any(map(kernels_of, modules))
+        if (is_near or lacks) and not any(map(is_own, modules)):
+            found[first] = f"`{first}` {_UNKNOWN}"
+    return found
+
+
+KINDS: frozenset[type[ast.AST]] = frozenset({ast.Import, ast.ImportFrom, ast.Name})
+"""The kinds of nodes that are asked for."""
+
+
+def uses(nodes: Sequence[ast.AST], doubtful: dict[str, str]) -> Iterator[tuple[int, str]]:
+    """The rows in which one of these is used, with the reason. An import by itself does nothing.
+    `nodes`: those of these `KINDS`."""
+    named: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                reason = doubtful.get(alias.name.partition(".")[0])
+                if reason is not None:
+                    named[alias.asname or alias.name.partition(".")[0]] = reason
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            first = doubtful.get(module.partition(".")[0])
+            for alias in node.names:
+                dot = "" if module.endswith(".") else "."
+                reason = first or doubtful.get(module) or doubtful.get(module + dot + alias.name)
+                if reason is None:
+                    continue
+                if alias.name == "*":
+                    yield node.lineno, reason
+                named[alias.asname or alias.name] = reason
+    if not named:
+        return
+    seen: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Name) and node.id in named and isinstance(node.ctx, ast.Load):
+            if node.lineno not in seen:
+                seen.add(node.lineno)
+                yield node.lineno, named[node.id]

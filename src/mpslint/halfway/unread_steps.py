@@ -1,0 +1,418 @@
+"""Steps of a program that nothing in its text explains: what they do once tensors are on MPS is
+anybody's guess, and each of them has ended a program there.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Container, Iterator, Sequence
+
+from mpslint.facts.priors import names_device
+from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.sources.screening import moves_something
+
+_LATE = "comes before the dtype is chosen: what is float64 cannot be moved to MPS"
+_WIDE = "may be given float64, which cannot be moved to MPS"
+_ONLY_CUDA = "is done only where the device is CUDA"
+_CHOSEN = "imports what the text does not say"
+_CONFIGURED = "makes what a configuration names"
+_BY_FILE = frozenset({"SourceFileLoader", "spec_from_file_location", "load_source", "run_path"})
+# Fact: release notes of torch 1.8: these functions went, and `torch.fft` is a module since.
+_GONE = frozenset({"rfft", "irfft", "fft", "ifft"})
+_OLD = "is a function in no torch that has MPS"
+_NO_OBJECT = "raises where there is no CUDA, whether a rule tells of it there or not"
+# Fact: torch/cuda/__init__.py, streams.py and graphs.py: stand-ins that raise where torch was
+# built without CUDA.
+OF_CUDA = frozenset({"Event", "Stream", "ExternalStream", "CUDAGraph", "current_stream"})
+_MAX_TEXT = 60
+_SENT = frozenset({"from_numpy"})
+_TENSORS = ("tensor", "as_tensor")
+_NARROW = frozenset(
+    {"float", "float32", "half", "long", "int", "int64", "int32", "uint8", "bool", "FloatTensor"}
+    | {"single", "float16", "bfloat16", "int8", "int16", "type", "LongTensor", "IntTensor"}
+    | {"randint", "permutation", "argsort", "argmax", "argmin", "searchsorted", "bincount"}
+)
+_NARROW_DTYPES = frozenset(
+    {"float32", "single", "float16", "half", "int64", "int32", "int16", "int8", "uint8", "bool"}
+)
+_MAKERS = frozenset(
+    {"array", "asarray", "zeros", "ones", "full", "empty", "eye", "identity", "arange", "linspace"}
+    | {"logspace", "geomspace", "meshgrid", "loadtxt", "genfromtxt", "load", "fromfile", "stack"}
+    | {"concatenate", "hstack", "vstack", "outer", "dot", "matmul", "cumsum", "mean", "std", "exp"}
+)
+_OF_DTYPES = ("float", "double", "half", "dtype", "precision")
+_DTYPE_WORDS = tuple(word.encode() for word in _OF_DTYPES)
+_CALLED = re.compile(
+    "|".join(
+        (*sorted(_GONE), "import_module", "__import__", *sorted(_BY_FILE), "instantiate", *_SENT)
+    ).encode()
+)
+"""The names of the calls that are in doubt."""
+
+
+class Steps:
+    """What the words of a text let its tree hold: most files have none of these, and no tree is
+    looked at for what cannot be there."""
+
+    def __init__(self, text: bytes) -> None:
+        moves = moves_something(text)
+        words = text.lower() if moves else text
+        self._calls = b"torch" in text and _CALLED.search(text) is not None
+        self._arrays = self._calls and any(name.encode() in text for name in _SENT)
+        self._batches = moves and any(name.encode() + b"(" in text for name in _TENSORS)
+        self._tests = b"is_cuda" in text or (b"type" in text and b"cuda" in text)
+        self._classes = moves and b"device" in text and (b"np" in text or b"numpy" in text)
+        self._dtypes = moves and any(word in words for word in _DTYPE_WORDS)
+
+    @property
+    def kinds(self) -> frozenset[type[ast.AST]]:
+        """The kinds of nodes that are asked for."""
+        wanted: set[type[ast.AST]] = set()
+        if self._calls:
+            wanted.add(ast.Call)
+        if self._arrays or self._batches:
+            wanted |= {*FUNCTIONS, ast.Assign}
+        if self._tests:
+            wanted |= {ast.Assign, ast.If, ast.Compare}
+        if self._classes:
+            wanted |= {ast.ClassDef, ast.Call}
+        if self._dtypes:
+            wanted |= {*FUNCTIONS, ast.Module}
+        return frozenset(wanted)
+
+    def rows(self, text: bytes, nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
+        """The rows of such steps, with what is in doubt; `nodes`: those of these kinds."""
+        tests = self._tests and (b"is_cuda" in text or any(map(_compares_type, nodes)))
+        asking = (
+            {
+                _last(one.targets[0])
+                for one in nodes
+                if isinstance(one, ast.Assign) and _asks_type(one.value, frozenset())
+            }
+            if tests
+            else set()
+        ) - {""}
+        calls = (one for one in nodes if isinstance(one, ast.Call)) if self._classes else ()
+        moves = [one.lineno for one in calls if _moved_alone(one)]
+        made = {one.name: one for one in nodes if isinstance(one, FUNCTIONS)}
+
+        held = _held_narrow(nodes) if self._arrays else frozenset()
+
+        def narrow(name: str) -> bool:
+            return name in held or (name in made and _makes_narrow(made[name]))
+
+        for node in nodes:
+            if self._batches and isinstance(node, FUNCTIONS):
+                yield from _moved_parts(node)
+            if isinstance(node, ast.Call):
+                why = _of_call(node, narrow) if self._calls else ""
+                if why:
+                    yield node.lineno, f"{_text(node)} {why}"
+            elif isinstance(node, ast.If):
+                for inner in _kept_for_cuda(node, asking) if tests else ():
+                    yield inner.lineno, f"{_text(inner)} {_ONLY_CUDA}"
+            elif isinstance(node, ast.ClassDef):
+                last = node.end_lineno or node.lineno
+                if any(node.lineno <= row <= last for row in moves):
+                    yield from _registered(node)
+            elif self._dtypes and isinstance(node, (*FUNCTIONS, ast.Module)):
+                yield from _moved_before_the_dtype(node)
+
+
+def cuda_objects(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The rows in which a stream, an event or a graph of CUDA's is made, with no test for CUDA
+    around: no rule that is on tells of these, and each of them raises without CUDA."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If | ast.IfExp | ast.Try):
+            if isinstance(node, ast.Try) or "cuda" in ast.unparse(node.test).lower():
+                continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in OF_CUDA and ast.unparse(node.func.value) == "torch.cuda":
+                yield node.lineno, f"{_text(node)} {_NO_OBJECT}"
+        waiting += ast.iter_child_nodes(node)
+
+
+def _text(node: ast.AST) -> str:
+    return ast.unparse(node).splitlines()[0][:_MAX_TEXT]
+
+
+def _of_call(call: ast.Call, narrow: Callable[[str], bool]) -> str:
+    """What is in doubt of a call; `narrow` tells whether a function makes no array of float64."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        owner = function.value
+        if isinstance(owner, ast.Name) and owner.id == "torch" and function.attr in _GONE:
+            return _OLD
+        if function.attr == "import_module" and is_open(call):
+            return _CHOSEN
+        if function.attr in _BY_FILE:
+            return _CHOSEN
+        if function.attr == "instantiate":
+            return _CONFIGURED
+        moved = function.attr == "cuda" or (_is_device(call) and len(call.args) == 1)
+        if function.attr in ("to", "cuda") and moved:
+            says_dtype = any(one.arg == "dtype" for one in call.keywords)
+            return _WIDE if not says_dtype and _is_unread_array(owner, narrow) else ""
+    elif isinstance(function, ast.Name):
+        if function.id in ("import_module", "__import__") and is_open(call):
+            return _CHOSEN
+        if function.id in _BY_FILE:
+            return _CHOSEN
+        if function.id == "instantiate":
+            return _CONFIGURED
+    return ""
+
+
+def is_open(call: ast.Call) -> bool:
+    """Whether an import by a call says nothing of what is imported: no text, and none it begins
+    with."""
+    return bool(call.args) and not beginning(call.args[0])
+
+
+def beginning(node: ast.expr) -> str:
+    """The text that the name of a module is, or begins with."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.BinOp):
+        text = beginning(node.left)
+        return text.partition("%")[0] if isinstance(node.op, ast.Mod) else text
+    if isinstance(node, ast.JoinedStr):
+        return beginning(node.values[0]) if node.values else ""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "format":
+            return beginning(node.func.value).partition("{")[0]
+    return ""
+
+
+def _is_device(call: ast.Call) -> bool:
+    every = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "device")]
+    return any(names_device(_last(one)) for one in every)
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _is_unread_array(node: ast.expr, narrow: Callable[[str], bool]) -> bool:
+    """`torch.from_numpy(scores)`, of which nothing says that it is not float64."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in _SENT:
+            made = node.args[0] if node.args else None
+            named = made.func if isinstance(made, ast.Call) else made
+            is_known = isinstance(named, ast.Name) and narrow(named.id)
+            return not (_is_narrow(node) or is_known)
+        if node.func.attr in _NARROW:
+            return False
+        node = node.func.value
+    return False
+
+
+def _moved_parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str]]:
+    """`torch.tensor(rewards).to(device)`, where `rewards` is a part of a batch that the function is
+    given: one that NumPy has made is float64, and a list of numbers is not."""
+    arguments = function.args
+    given = {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    parts = {
+        part.id
+        for node in walk(function)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in given
+        for target in node.targets
+        if isinstance(target, ast.Tuple)
+        for part in target.elts
+        if isinstance(part, ast.Name)
+    }
+    for call in walk(function) if parts else ():
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            made: ast.expr = call
+            if call.func.attr == "cuda" or (call.func.attr == "to" and _is_device(call)):
+                made = call.func.value
+            elif not any(one.arg == "device" for one in call.keywords):
+                continue
+            if not any(one.arg == "dtype" for one in call.keywords) and _is_part(made, parts):
+                yield call.lineno, f"{_text(call)} {_WIDE}"
+
+
+def _is_part(node: ast.expr, parts: Container[str]) -> bool:
+    """Whether a tensor is made of one of these names, of the dtype that it has."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in _TENSORS:
+            made = node.args[0] if len(node.args) == 1 else None
+            says = any(one.arg == "dtype" for one in node.keywords)
+            return isinstance(made, ast.Name) and made.id in parts and not says
+        if node.func.attr in _NARROW:
+            return False
+        node = node.func.value
+    return False
+
+
+def _held_narrow(nodes: Sequence[ast.AST]) -> frozenset[str]:
+    """The names that are given nothing but what NumPy makes whole numbers of, or of a dtype that
+    is said: `labels = np.random.randint(0, 3, size)`."""
+    narrow: dict[str, bool] = {}
+    for node in nodes:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            for name in walk(target):
+                if isinstance(name, ast.Name):
+                    value = node.value  # type: ignore[attr-defined]
+                    is_narrow = name is target and isinstance(value, ast.Call)
+                    is_narrow = is_narrow and _makes_known(value)
+                    narrow[name.id] = narrow.get(name.id, True) and is_narrow
+    return frozenset(name for name, is_narrow in narrow.items() if is_narrow)
+
+
+def _makes_known(call: ast.Call) -> bool:
+    if any(map(_says_narrow, call.keywords)):
+        return True
+    name = _last(call.func)
+    if name == "astype" and call.args:
+        given = call.args[0]
+        said = given.value if isinstance(given, ast.Constant) else _last(given)
+        return said in _NARROW_DTYPES
+    return name in _NARROW and "np" in ast.unparse(call.func).split(".")[0]
+
+
+def _makes_narrow(function: ast.AST) -> bool:
+    """Whether a function says of each array that it makes, and of one at least, that it is none of
+    float64: what it fills these with changes no dtype."""
+    made = [
+        one
+        for one in walk(function)
+        if isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Attribute)
+        and isinstance(one.func.value, ast.Name)
+        and one.func.value.id in ("np", "numpy")
+        and one.func.attr in _MAKERS
+    ]
+    return bool(made) and all(any(map(_says_narrow, one.keywords)) for one in made)
+
+
+def _says_narrow(given: ast.keyword) -> bool:
+    value = given.value
+    said = value.value if isinstance(value, ast.Constant) else _last(value)
+    return given.arg == "dtype" and said in _NARROW_DTYPES
+
+
+def _is_narrow(node: ast.AST) -> bool:
+    for one in walk(node):
+        if isinstance(one, ast.Attribute) and one.attr in _NARROW:
+            return True
+        if isinstance(one, ast.Constant) and one.value in _NARROW:
+            return True
+        if isinstance(one, ast.keyword) and one.arg == "dtype":
+            return True
+    return False
+
+
+def _kept_for_cuda(node: ast.If, asking: Container[str]) -> Iterator[ast.stmt]:
+    """The device that a test for CUDA's type alone lets in."""
+    if node.orelse or not _asks_type(node.test, asking):
+        return
+    for statement in node.body:
+        if isinstance(statement, ast.Assign):
+            if any(names_device(_last(target)) for target in statement.targets):
+                yield statement
+
+
+def _asks_type(test: ast.expr, asking: Container[str]) -> bool:
+    for node in walk(test):
+        if isinstance(node, ast.Attribute) and node.attr == "is_cuda":
+            return True
+        if isinstance(node, ast.Name) and node.id in asking:
+            return True
+        if _compares_type(node):
+            return True
+    return False
+
+
+def _compares_type(node: ast.AST) -> bool:
+    """`device.type == "cuda"`"""
+    if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], ast.Eq | ast.In):
+        return False
+    words = [one.value for one in walk(node) if isinstance(one, ast.Constant)]
+    if "cuda" not in words or "mps" in words:
+        return False
+    return any(_last(one) == "type" for one in walk(node))
+
+
+def _moved_alone(node: ast.Call) -> str:
+    """The name in `x.to(device)`, which is given nothing else; empty: it is another call."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "to":
+        return ""
+    if len(node.args) != 1 or node.keywords:
+        return ""
+    return node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+
+
+def _registered(owner: ast.ClassDef) -> Iterator[tuple[int, str]]:
+    """Methods that move whatever they are given, and are given what NumPy may have made."""
+    moving: dict[str, tuple[ast.Call, int]] = {}
+    for method in owner.body:
+        if isinstance(method, FUNCTIONS):
+            names = [one.arg for one in method.args.args[1:]]
+            for node in walk(method):
+                if isinstance(node, ast.Call):
+                    name = _moved_alone(node)
+                    if name in names and "device" in ast.unparse(node.args[0]):
+                        moving[method.name] = node, names.index(name)
+    for node in walk(owner) if moving else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            known = moving.get(node.func.attr)
+            if known is not None and len(node.args) > known[1]:
+                if _is_of_numpy(node.args[known[1]], owner):
+                    yield known[0].lineno, f"{_text(known[0])} {_WIDE}"
+                    return
+
+
+def _is_of_numpy(node: ast.expr, owner: ast.ClassDef) -> bool:
+    """Whether NumPy computes a value, or one of several that a call gives back at once."""
+    if isinstance(node, ast.Name):
+        for one in walk(owner):
+            if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Tuple):
+                if any(_last(item) == node.id for item in one.targets[0].elts):
+                    return isinstance(one.value, ast.Call) and "numpy" in ast.unparse(one.value)
+        return False
+    if isinstance(node, ast.Call):
+        root = node.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return isinstance(root, ast.Name) and root.id in ("np", "numpy") and not _is_narrow(node)
+    if isinstance(node, ast.BinOp):
+        return _is_of_numpy(node.left, owner) or _is_of_numpy(node.right, owner)
+    return False
+
+
+def _moved_before_the_dtype(scope: ast.AST) -> Iterator[tuple[int, str]]:
+    """`x.to(device)` in front of `x.to(dtype)`."""
+    moved: dict[str, ast.Call] = {}
+    for statement in getattr(scope, "body", []):
+        call = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        if call.func.attr != "to":
+            continue
+        if _is_device(call) and len(call.args) == 1:
+            moved.setdefault(ast.unparse(call.func.value), call)
+        elif moved and call.args and _is_dtype(call.args[0]):
+            name = ast.unparse(call.func.value)
+            if name in moved:
+                yield moved[name].lineno, f"{_text(moved[name])} {_LATE}"
+
+
+def _is_dtype(node: ast.expr) -> bool:
+    return any(word in _last(node).lower() for word in _OF_DTYPES)
+
+
+def takes_files(text: bytes) -> bool:
+    return any(name.encode() in text for name in _BY_FILE)
+
+
+def by_file(tree: ast.Module | None) -> Iterator[ast.Call]:
+    """The calls that run a file found by its place."""
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Call) and _last(node.func) in _BY_FILE:
+            yield node

@@ -1,0 +1,1 @@
+"""What a port brings about, what is in its way, and what speaks against its fixes."""

@@ -1,0 +1,268 @@
+"""What a fix would bring about, as far as the text says that it is to be made for.
+
+The analysis runs a file also as it will be once its choices ask for MPS. What raises there, and is
+not mended by a fix of its own, speaks against the fixes that let MPS in.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability, Severity
+from mpslint.porting.bringing import OPENING, brings
+from mpslint.porting.in_the_way import weighs
+from mpslint.project.compiled.kernel_calls import missing_name
+from mpslint.project.runs.left_behind import STAYS, lacks_kernel, places
+from mpslint.semantics.destinations.destinations import device_argument, keyword
+from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.harm import Harm, harms
+from mpslint.semantics.worlds.machines import MACS
+from mpslint.sources.opening import is_notebook
+from mpslint.sources.screening import names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mpslint.model import Finding
+    from mpslint.semantics.context import Context
+
+_DEVICES_SINCE = (0, 4)
+"""The first torch with `torch.device`, `.to()` and strings that name a device."""
+_LACKING = "which has neither torch.device nor .to(), and no devices by name"
+# Fact: release notes of torch 1.0, "Removed": both went with the support of Lua's torch; those of
+# torchtext 0.9 and 0.12, between which it had `legacy`: built for torch 1.8 to 1.11.
+_BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.")
+"""Modules that no torch with MPS has. What those of Lua load is no `torch.nn.Module`: it has
+`.cuda()`, and no `.to()`."""
+_WITHOUT_ITEM = "whose tensors have no item()"
+_AUTOCAST_SINCE, _SCALER_SINCE = (1, 10), (2, 3)
+"""The first torch with `torch.autocast`, and with `torch.amp.GradScaler`."""
+_MPS_SINCE, _AUTOCAST_ON_MPS = (1, 12), (2, 5)
+"""The first torch with MPS, and the first whose autocast takes it: in between, it raises."""
+_WRITING_AUTOCAST = ("MPS207", "MPS208")
+"""The codes whose fixes write these, for those of `torch.cuda.amp` and those for CUDA."""
+_OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
+"""Words of code that makes tensors or modules, or places some."""
+_WRITING_DEVICES = (OPENING, "MPS413")
+"""Codes whose fixes write one of these."""
+_WIDE = "MPS401"
+"""The code whose fixes write float32 where a call asks for float64 on a device."""
+_NARROWING = "MPS4"
+"""Codes of the rules about dtypes that MPS lacks."""
+_WRITING_ITEM = "MPS415"
+"""The code whose fix writes `.item()`, which came with the same torch."""
+
+
+def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
+    """Lets fixes be unsafe that the analysis, where it was made, foresees harm of."""
+    _doubt_under_torch_without_devices(context, findings)
+    _doubt_under_torch_without_autocast(context, findings)
+    _doubt_what_needs_an_older_torch(context, findings)
+    _doubt_beside_cells_that_were_not_read(context, findings)
+    _doubt_what_is_for_kernels(context, findings)
+    _doubt_what_goes_to_compiled_modules(context, findings)
+    if not context.worlds.is_asked:
+        return
+    _doubt_what_is_held_back(context, findings)
+    _doubt_what_leaves_behind(context, findings)
+    opening = [
+        one
+        for one in findings
+        if one.severity is Severity.IGNORES and one.applicability is Applicability.SAFE
+    ]
+    if not opening:
+        return
+    for harm in harms(context.worlds):
+        if not harm.only_once_ported or _is_mended(context, harm):
+            continue
+        rows = {test.lineno for test in harm.tests if test in context.index.parents}
+        reason = harm.sentence(context.source, context.line(harm.node))
+        for finding in opening:
+            if finding.applicability is Applicability.SAFE and any(
+                _speaks_of(finding, row) for row in rows
+            ):
+                finding.doubt(reason)
+
+
+def _doubt_under_torch_without_devices(context: Context, findings: Sequence[Finding]) -> None:
+    """Code of before torch 0.4 may run on nothing newer, and what fixes write needs that."""
+    settings = context.settings
+    if settings.oldest_started >= _DEVICES_SINCE:
+        return
+    place = settings.told or settings.pin
+    by = "min-torch" if place is None else place.place
+    told = f"{by} tells of torch {_spelled(settings.oldest_started)}"
+    for one in findings:
+        if one.applicability is Applicability.SAFE:
+            if one.code.startswith(_WRITING_DEVICES):
+                one.doubt(f"{told}, {_LACKING}")
+            elif one.code == _WRITING_ITEM:
+                one.doubt(f"{told}, {_WITHOUT_ITEM}")
+
+
+def _doubt_under_torch_without_autocast(context: Context, findings: Sequence[Finding]) -> None:
+    """A README that names an older torch than has what is written for `torch.cuda.amp`: who follows
+    it has CUDA, and would have nothing that runs; or a Mac, where the old one only warned."""
+    told = context.settings.told
+    if told is None or not told.is_said:
+        return
+    lacking = "without torch.autocast" if told.oldest < _AUTOCAST_SINCE else ""
+    has_scaler = bool(context.index.calls.get("GradScaler"))
+    if not lacking and has_scaler and told.oldest < _SCALER_SINCE:
+        lacking = "without torch.amp.GradScaler"
+    if not lacking and _MPS_SINCE <= told.oldest < _AUTOCAST_ON_MPS:
+        lacking = "whose autocast raises on MPS"
+    for one in findings if lacking else ():
+        if one.code in _WRITING_AUTOCAST and one.applicability is Applicability.SAFE:
+            one.doubt(f"{told.place} tells of torch {_spelled(told.oldest)}, {lacking}")
+
+
+def _doubt_what_needs_an_older_torch(context: Context, findings: Sequence[Finding]) -> None:
+    """A file that such a module is imported by runs on no Mac's GPU, and what it moves to CUDA may
+    have nothing else to be moved by."""
+    name, row = _module_before_mps(context)
+    for one in findings if name else ():
+        if brings(one.code) and one.applicability is Applicability.SAFE:
+            one.doubt(f"line {row}: no torch that has MPS has {name}")
+
+
+def _doubt_beside_cells_that_were_not_read(context: Context, findings: Sequence[Finding]) -> None:
+    """What a cell does that does not parse nobody knows: a blank of an exercise, say, beside a line
+    that leaves its tensor on the CPU."""
+    source = context.source
+    if not is_notebook(source.path):
+        return
+    from mpslint.sources.notebook.source import NotebookSource
+
+    if not isinstance(source, NotebookSource):
+        return
+    for number, text in source.unread_texts.items():
+        named = [word for word in names_in(text.encode()) if word in _OF_TENSORS]
+        for one in findings if named else ():
+            if brings(one.code) and one.applicability is Applicability.SAFE:
+                one.doubt(f"cell {number} does not parse, and names {min(named).decode()}")
+
+
+def _doubt_what_is_for_kernels(context: Context, findings: Sequence[Finding]) -> None:
+    """A function that goes on to what ends on each Mac, a test of kernels say, needs its CUDA."""
+    opening = [
+        one for one in findings if brings(one.code) and one.applicability is Applicability.SAFE
+    ]
+    calls: dict[ast.AST | None, list[ast.Call]] = {}
+    for call in context.index.of(ast.Call) if opening else ():
+        calls.setdefault(context.index.function(call), []).append(call)
+    for function in context.index.functions() if opening else ():
+        last = function.end_lineno or function.lineno
+        inside = [one for one in opening if function.lineno <= one.row <= last]
+        for call in calls.get(function, ()) if inside else ():
+            name = missing_name(context, call)
+            if name and context.worlds.reach(call) & MACS:
+                called = ast.unparse(call.func)
+                for one in inside:
+                    one.doubt(f"line {call.lineno}: `{called}` needs `{name}`, which no Mac has")
+                break
+
+
+def _doubt_what_goes_to_compiled_modules(context: Context, findings: Sequence[Finding]) -> None:
+    """A function that imports for itself what takes no tensors of MPS gets none, whatever dtype a
+    fix would give them."""
+    elsewhere = context.elsewhere
+    doubted = [one for one in findings if one.applicability is Applicability.SAFE]
+    for item in context.index.of(ast.ImportFrom) if doubted and elsewhere is not None else ():
+        function = context.index.function(item)
+        if function is None or elsewhere is None:
+            continue
+        last = function.end_lineno or function.lineno
+        inside = [
+            one
+            for one in doubted
+            if function.lineno <= one.row <= last
+            and (brings(one.code) or one.code.startswith(_NARROWING))
+        ]
+        module = "." * item.level + (item.module or "")
+        made_of = elsewhere.compiled_from(context.source.path, module) if inside else ""
+        for one in inside if made_of else ():
+            one.doubt(f"line {item.lineno}: {made_of}, which this is compiled from, knows no MPS")
+
+
+def _module_before_mps(context: Context) -> tuple[str, int]:
+    for node in context.index.of(ast.Import):
+        for alias in node.names:
+            if f"{alias.name}.".startswith(_BEFORE_MPS):
+                return alias.name, node.lineno
+    for item in context.index.of(ast.ImportFrom):
+        module = item.module or ""
+        for name in (module, *(f"{module}.{alias.name}" for alias in item.names)):
+            if not item.level and f"{name}.".startswith(_BEFORE_MPS):
+                return name, item.lineno
+    return "", 0
+
+
+def _doubt_what_is_held_back(context: Context, findings: Sequence[Finding]) -> None:
+    """Where a project holds MPS back its fixes say so; there, what a rule says of their level is
+    not enough: whether one chooses MPS is known once it is built."""
+    moving = [one for one in findings if _opens(one) and _is_safe(one)]
+    reason = context.held_back if moving else ""
+    for one in moving if reason else ():
+        if one.fix is not None and one.fix.applicability is not Applicability.SAFE:
+            one.doubt(reason)
+
+
+def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> None:
+    """Fixes that let tensors come to MPS are safe together, or none of them is: neither where a
+    move of the file stays CUDA's own, nor where a module that it leads to cannot have them."""
+    moving = [one for one in findings if _opens(one) and _is_safe(one)]
+    if not moving or "mps" not in context.settings.device_order:
+        return
+    widening = [one for one in moving if one.severity is Severity.IGNORES]
+    for one in findings:
+        if lacks_kernel(one) and weighs(one) and one.applicability is not Applicability.SAFE:
+            for wide in widening:
+                wide.doubt(f"line {one.row}: {one.message}")
+            break
+    for place in places(context):
+        doubted = moving if place.why == STAYS else widening if place.is_sent else []
+        if doubted and not place.is_mended:
+            for one in doubted:
+                one.doubt(f"{place.line}: {place.text} {place.why}")
+            return
+    if widening and context.elsewhere is not None:
+        reason = context.elsewhere.left_behind(context, alone=False)
+        for one in widening if reason is not None else ():
+            one.doubt(str(reason))
+
+
+def _spelled(release: tuple[int, int]) -> str:
+    return ".".join(map(str, release))
+
+
+def _opens(finding: Finding) -> bool:
+    """Whether a fix may bring something to MPS."""
+    return brings(finding.code) and not finding.follows
+
+
+def _is_safe(finding: Finding) -> bool:
+    return finding.severity >= Severity.IGNORES and finding.applicability is Applicability.SAFE
+
+
+def _speaks_of(finding: Finding, row: int) -> bool:
+    if finding.row <= row <= finding.end_row:
+        return True
+    return any(label.row == row for label in finding.labels)
+
+
+def _is_mended(context: Context, harm: Harm) -> bool:
+    """Whether the fix of float64-on-device will mend it in the same run."""
+    settings = context.settings
+    if _WIDE not in settings.enabled(context.source.path) or not settings.may_fix(_WIDE):
+        return False
+    if harm.kind is not Kind.WIDE or harm.is_default or harm.is_module:
+        return False
+    if not isinstance(harm.node, ast.Call):
+        return False
+    device = device_argument(context, harm.node)
+    if device is None or keyword(harm.node, "dtype") is not None or len(harm.node.args) > 1:
+        return False
+    return is_path(device)

@@ -1,0 +1,1 @@
+"""Where the modules of a project lie, what their texts import, and who answers where it ends."""

@@ -1,0 +1,1 @@
+"""Whether others install a project, and what of it they get."""

@@ -1,0 +1,1 @@
+"""What an import leads to: modules, run in all worlds as an import would run them."""

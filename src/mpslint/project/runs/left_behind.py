@@ -1,0 +1,270 @@
+"""What stays on the CPU, or raises, once tensors are on a Mac's GPU: in the modules that a file
+leads to, as far as something of it is named on the way.
+
+A selection that is opened for MPS lets tensors come to code that was never asked for it: a move
+that is made only where `is_cuda` holds, an array of float64 that follows the device of a tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from mpslint.model import Applicability, Severity
+from mpslint.patterns.moves import move_level
+from mpslint.patterns.read_to import is_read_to
+from mpslint.records import NamedTuple
+from mpslint.semantics.destinations.followed_on_cuda import followed_on_cuda
+from mpslint.semantics.operands.lacking_kernels import lacking_kernels
+from mpslint.semantics.operands.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
+from mpslint.semantics.syntax.expressions import asked_for_type
+from mpslint.semantics.syntax.index import FUNCTIONS, below
+from mpslint.semantics.wide.typed_by_name import SPEAKING_OF_TYPES, raising_types, typed_by_name
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.harm import harms
+from mpslint.semantics.worlds.machines import MACS
+from mpslint.sources.files import spoken_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mpslint.model import Finding
+    from mpslint.semantics.context import Context
+
+KERNELS = "MPS5"
+"""Codes of the rules about operators that MPS has no kernel for."""
+MOST_MODULES = 48
+"""So many modules are looked at for one file."""
+SPEAKING = (
+    b"cuda",
+    b"float64",
+    b"double",
+    b"from_numpy",
+    b"as_tensor",
+    *SPEAKING_OF_POOLS,
+    *SPEAKING_OF_TYPES,
+)
+"""Words without which a module leaves nothing behind, beside those of what is wide by itself."""
+MADE_OF_NUMBERS = (b"numpy", b".tensor(")
+"""Words of a module in which NumPy's numbers, which are float64, may become tensors."""
+_MOVES = (Kind.MOVED, Kind.TYPED)
+STAYS = "is moved only where CUDA is"
+UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
+WIDE = "would be float64 on MPS"
+BY_NAME = "asks for a type by its name, which raises on MPS"
+KERNEL = "has no MPS kernel in a torch that is supported"
+DEFAULT = "makes every float float64"
+_RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
+"""Methods that somebody else calls for an object of the class."""
+_MAX_TEXT = 60
+
+
+def lacks_kernel(finding: Finding) -> bool:
+    """Whether a finding says that an operator raises for what is on MPS."""
+    return finding.code.startswith(KERNELS) and finding.severity is Severity.BREAKS
+
+
+class Place(NamedTuple):
+    """Where something stays on the CPU, or raises, beside tensors on MPS."""
+
+    path: str
+    """As messages name it."""
+    row: int
+    line: str
+    """The row as people read it; in a notebook with its cell."""
+    text: str
+    why: str
+    is_mended: bool = False
+    """A safe fix of that file will mend it, where it is fixed as well."""
+    is_sent: bool = False
+    """It goes where a tensor is of which nothing more is known."""
+
+    @property
+    def reason(self) -> str:
+        return f"{self.path}, line {self.row}: {self.text} {self.why}"
+
+
+class Part(NamedTuple):
+    """Code that runs as a whole, by name: a function, a method, what a class or a module does."""
+
+    owner: str
+    """The class; empty: none."""
+    name: str
+    """The function; empty: none."""
+    first: int
+    last: int
+    names: frozenset[str]
+    """All names that it uses."""
+    is_table: bool = False
+    """A table of things of which somebody will choose one."""
+
+    @property
+    def is_run_unnamed(self) -> bool:
+        """Whether it runs where its class, or its module, does, without anybody who names it."""
+        by_python = self.name.startswith("__") or self.name in _RUN_BY_OTHERS
+        return not self.name or (bool(self.owner) and by_python)
+
+    def is_run(self, names: set[str]) -> bool:
+        """Whether somebody who uses these names may run it."""
+        if self.owner and self.owner not in names:
+            return False
+        return self.name in names or self.is_run_unnamed
+
+
+def places(context: Context) -> Iterator[Place]:
+    """What a file leaves behind, and no fix has mended yet."""
+    worlds = context.worlds
+    for event in worlds.moves_without_twin:
+        if event.arm and not event.on_mac and not event.caught:
+            call = event.node
+            if is_read_to(context, call):
+                continue
+            level = move_level(context, call) if isinstance(call, ast.Call) else None
+            yield _place(context, call, STAYS, is_mended=level is Applicability.SAFE)
+    for call in followed_on_cuda(context):
+        yield _place(context, call, STAYS)
+    for harm in harms(worlds, (Kind.WIDE,)):
+        yield _place(context, harm.node, WIDE)
+    for call in context.calls_of("torch.set_default_dtype", "torch.set_default_tensor_type"):
+        if worlds.run.default_dtype == "float64" and worlds.reach(call) & MACS:
+            yield _place(context, call, DEFAULT)
+    for event in worlds.events(Kind.SENT):
+        if not event.caught:
+            yield _place(context, event.node, WIDE)._replace(is_sent=True)
+    for call in uneven_pools(context):
+        if worlds.reach(call) & MACS:
+            yield _place(context, call, UNEVEN)._replace(is_sent=True)
+    mended = [call for call in raising_types(context) if asked_for_type(call.args[0]) is not None]
+    for call in typed_by_name(context):
+        if worlds.reach(call) & MACS:
+            yield _place(context, call, BY_NAME, is_mended=call in mended)._replace(is_sent=True)
+    for call, _ in lacking_kernels(context):
+        if worlds.on_mps(call):
+            yield _place(context, call, KERNEL)._replace(is_sent=True)
+
+
+def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:
+    text = context.source.segment(node).splitlines()[0][:_MAX_TEXT]
+    row = context.source.position(context.source.span(node)[0])[0]
+    path = spoken_path(context.source.path, context.settings.root)
+    return Place(path, row, context.line(node), text, why, is_mended)
+
+
+def parts(tree: ast.Module) -> list[Part]:
+    """What a module is made of, but for what it does as a program."""
+    found: list[Part] = []
+    loose: list[ast.stmt] = []
+    for statement in tree.body:
+        if isinstance(statement, FUNCTIONS):
+            found.append(_part("", statement.name, statement, [statement]))
+        elif isinstance(statement, ast.ClassDef):
+            rest: list[ast.AST] = [*statement.bases, *statement.decorator_list]
+            for item in statement.body:
+                if isinstance(item, FUNCTIONS):
+                    found.append(_part(statement.name, item.name, item, [item]))
+                else:
+                    rest.append(item)
+                    found.append(_part(statement.name, "", item, [item]))
+            found.append(Part(statement.name, "", 0, 0, used(rest)))
+        elif not _is_program(statement):
+            loose.append(statement)
+    return [*found, *map(_loose, loose)]
+
+
+def _loose(statement: ast.stmt) -> Part:
+    """What an import does; what only gives something a name, alone or in a table, matters to those
+    who use that name."""
+    name, is_table = "", False
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        value = statement.value
+        if not any(isinstance(node, ast.Call) for node in below(value)):
+            name = statement.targets[0].id
+            is_table = isinstance(value, ast.Dict | ast.List | ast.Tuple | ast.Set)
+    last = statement.end_lineno or statement.lineno
+    return Part("", name, statement.lineno, last, used([statement]), is_table)
+
+
+def programs(tree: ast.Module) -> list[Part]:
+    """What a file does when it is run by itself: below its test of `__name__`, else by calls that
+    stand at its top; empty for one that only defines things."""
+    main = [one for one in tree.body if _is_program(one)]
+    loose = [one for one in tree.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef))]
+    if not main and not any(_runs(one) for one in loose):
+        return []
+    return list(map(_loose, loose))
+
+
+def _runs(statement: ast.stmt) -> bool:
+    """A loop, a `with`, or a call of which nobody wants the result: no module that is imported
+    does much of that."""
+    if isinstance(statement, ast.For | ast.While | ast.With):
+        return True
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+
+
+def _part(owner: str, name: str, node: ast.stmt, body: Sequence[ast.AST]) -> Part:
+    return Part(owner, name, node.lineno, node.end_lineno or node.lineno, used(body))
+
+
+def _is_program(statement: ast.stmt) -> bool:
+    """`if __name__ == "__main__":`, which no import runs."""
+    if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Compare):
+        return False
+    return isinstance(statement.test.left, ast.Name) and statement.test.left.id == "__name__"
+
+
+_WITHOUT_NAMES: frozenset[type] = frozenset(
+    {ast.Load, ast.Store, ast.Del, int, str, bytes, float, bool, type(None)}
+)
+"""What fields of nodes hold that uses no name, as far as there is much of it."""
+
+
+def used(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that code uses; also those in strings, by which others are looked up."""
+    found: set[str] = set()
+    waiting: list[Any] = list(nodes)
+    push, add = waiting.append, found.add
+    for node in waiting:  # It grows meanwhile.
+        kind = node.__class__
+        if kind is ast.Name:
+            add(node.id)
+        elif kind is ast.Attribute:
+            add(node.attr)
+            push(node.value)
+        elif kind is ast.Constant:
+            if node.value.__class__ is str and node.value.isidentifier():
+                add(node.value)
+        # Calls are most of what is left, and are spelled out.
+        elif kind is ast.Call:
+            push(node.func)
+            waiting += node.args
+            for keyword in node.keywords:
+                push(keyword.value)
+        elif kind is ast.Import or kind is ast.ImportFrom:
+            found |= {one.name.rpartition(".")[2] for one in node.names if one.asname is not None}
+        elif kind not in _WITHOUT_NAMES:
+            for child in node.__dict__.values():
+                inner = child.__class__
+                if inner is list:
+                    waiting += child  # Some hold texts, or nothing for a missing node.
+                elif inner not in _WITHOUT_NAMES:
+                    push(child)
+    return frozenset(found)
+
+
+def run_by(start: frozenset[str], modules: dict[str, list[Part]]) -> dict[str, list[Part]]:
+    """Of each module the parts that a file which uses these names may run."""
+    names = set(start)
+    found: dict[str, list[Part]] = {path: [] for path in modules}
+    waiting = [(path, part) for path, known in modules.items() for part in known]
+    while True:
+        left = []
+        for path, part in waiting:
+            if part.is_run(names):
+                found[path].append(part)
+                names |= part.names
+            else:
+                left.append((path, part))
+        if len(left) == len(waiting):
+            return found
+        waiting = left

@@ -1,0 +1,1 @@
+"""A run over many files: from the cache, here, in other processes or on a cluster."""

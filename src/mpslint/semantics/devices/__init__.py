@@ -1,0 +1,1 @@
+"""Devices by their names: where they are expected, chosen and at hand."""

@@ -1,0 +1,1 @@
+"""What a file and the other files of its project tell each other."""

@@ -1,0 +1,1 @@
+"""The number of a GPU, several GPUs, and none."""

@@ -1,0 +1,1 @@
+"""What is known to be true where code runs, by tests, early exits and callers."""

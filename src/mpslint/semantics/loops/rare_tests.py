@@ -1,0 +1,137 @@
+"""Tests that hold at some turns of a loop only: by the number of the turn, by a switch for what is
+done now and then."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.facts.priors import matches
+from mpslint.semantics.loops.intervals import holds_each_turn, turns_few_times
+from mpslint.semantics.loops.loop_tests import (
+    answers,
+    arm_of_one_turn,
+    at_first,
+    counted_by,
+    deciding_names,
+)
+from mpslint.semantics.loops.seldom_arms import Elapsed, counts, is_seldom_case, seldom_arm
+from mpslint.semantics.syntax.index import LOOPS
+
+if TYPE_CHECKING:
+    from mpslint.semantics.names.flow import Flow
+    from mpslint.semantics.names.names import Names
+    from mpslint.semantics.syntax.index import Index
+
+_NAMES_FOLLOWED = 2
+"""`every = step % 50`, `is_log_step = every == 0`, and the test: more is not seen in real code."""
+
+
+class RareTests:
+    def __init__(self, index: Index, names: Names, flow: Flow) -> None:
+        self._index = index
+        self._elapsed = Elapsed(names, flow)
+        self._flow = flow
+        self._known: dict[tuple[ast.expr, int], bool] = {}
+        self._counted: dict[ast.AST, frozenset[str]] = {}
+
+    def holds(self, test: ast.expr, depth: int = _NAMES_FOLLOWED) -> bool:
+        """Whether `test` holds at some steps only: by what stands in it, or in what the names that
+        decide it were given (`is_log_step = step % 50 == 0`)."""
+        known = self._known.get((test, depth))
+        if known is None:
+            known = self._known[test, depth] = self._asks_of_turn(test, depth)
+        return known
+
+    def _asks_of_turn(self, test: ast.expr, depth: int) -> bool:
+        if depth and any(
+            binding.kind == "assign"
+            and answers(binding.value)
+            and self.holds(binding.value, depth - 1)  # type: ignore[arg-type]
+            for name in deciding_names(test)
+            for binding in self._flow.reaching(name)
+        ):
+            return True
+        counters = self._counters(test)
+        for item in ast.walk(test):
+            if isinstance(item, ast.Call):
+                # `if divisible_by(step, every)`: what is asked of the number of the turn.
+                if any(counts(argument, counters) for argument in item.args):
+                    return True
+            if isinstance(item, ast.expr) and at_first(item, counters):
+                return True
+            if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
+                if not holds_each_turn(self._index, item):
+                    return True
+            if isinstance(item, ast.Name | ast.Attribute):
+                word = item.id if isinstance(item, ast.Name) else item.attr
+                if matches("rare-switches", word):
+                    return True
+            if isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.Eq | ast.In):
+                sides = [item.left, *item.comparators]
+                if any(isinstance(s, ast.Name) and matches("step-counters", s.id) for s in sides):
+                    return True
+        return False
+
+    def of_one_turn(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
+        """Whether `child` stands in the arm of `branch` that one turn alone comes to; the other
+        arm is what all the rest do: `if i == 0: seen = x.cpu()`, `else: seen = cat(seen, x.cpu())`.
+        """
+        which = arm_of_one_turn(branch.test, self._counters(branch.test, few=False))
+        if which is None:
+            return False
+        body = branch.body if isinstance(branch.body, list) else [branch.body]
+        return (child in body) is which
+
+    def of_few_turns(self, parent: ast.AST, child: ast.AST) -> bool:
+        """Whether `child` stands in an arm of `parent` that a few turns alone come to."""
+        if isinstance(parent, ast.match_case):
+            subject = self._index.parents[parent].subject  # type: ignore[attr-defined]
+            counters = self._counters(subject, few=False)
+            if child not in parent.body:
+                return False
+            return is_seldom_case(parent, subject, counters) or (
+                parent.guard is not None and counts(subject, counters) and self._passes_few(parent)
+            )
+        if not isinstance(parent, ast.If | ast.IfExp):
+            return False
+        body = parent.body if isinstance(parent.body, list) else [parent.body]
+        arm = seldom_arm(parent.test, self._counters(parent.test, few=False), self._flow)
+        if arm is not None and (child in body) is arm:
+            return True
+        return child in body and self._elapsed.waits_a_while(parent.test, body)
+
+    def _passes_few(self, case: ast.match_case) -> bool:
+        """`case n if n % 10 == 0:` of `match i:`"""
+        guard = case.guard
+        assert guard is not None
+        counters = self._counters(guard, few=False)
+        if isinstance(case.pattern, ast.MatchAs) and case.pattern.name is not None:
+            counters.add(case.pattern.name)
+        arms = (
+            seldom_arm(guard, counters, self._flow),
+            arm_of_one_turn(guard, counters),
+            at_first(guard, counters),
+        )
+        return True in arms or self.holds(guard)
+
+    def few_turns_pass(self, test: ast.expr) -> bool:
+        return seldom_arm(test, self._counters(test, few=False), self._flow) is True
+
+    def keeps_few_turns(self, test: ast.expr) -> bool:
+        """Whether a few turns alone go on behind a test: `if i not in steps: continue`."""
+        return seldom_arm(test, self._counters(test, few=False), self._flow) is False
+
+    def _counters(self, node: ast.AST, few: bool = True) -> set[str]:
+        """Names that hold the number of the turn, in the loops around `node`: `i` of
+        `for i in range(n)` and of `for i, x in enumerate(xs)`, or what each turn adds one to; of
+        those that turn a `few` times as well (`for part in range(2)`), if they are asked for."""
+        found: set[str] = set()
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, LOOPS):
+                if not few and turns_few_times(parent):
+                    continue
+                if parent not in self._counted:
+                    self._counted[parent] = counted_by(parent, self._flow)
+                found |= self._counted[parent]
+        return found

@@ -1,0 +1,1 @@
+"""What a name stands for, and which assignments reach it."""

@@ -1,0 +1,116 @@
+"""Tensors in a module that was not moved yet: what its constructor makes of numbers and arrays lies
+on the CPU, and so does what initializers fill. `.to(device)` comes after that.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.operands.made_of import parts
+from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.terms.value import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mpslint.semantics.context import Context
+
+_STEPS = 4
+"""`self.a = a`, `b = self.a[0]`, and the call: more is not seen in real code."""
+_MOVING = ("to", "cuda", "set_default_device")
+_OF_TORCH = "torch.nn.init."
+
+
+def is_before_move(context: Context, node: ast.expr) -> bool:
+    """Whether a tensor lies on the CPU since the module that it is for was not moved yet."""
+    return _is_for_initializer(context, node) or _is_made_here(context, node, _STEPS)
+
+
+def _is_made_here(context: Context, node: ast.expr, steps: int) -> bool:
+    """Whether the constructor of a module around `node` has made it without a device."""
+    function = context.index.function(node)
+    if function is None or function.name != "__init__" or not steps:
+        return False
+    value = context.values.of(node)
+    if value.on_cpu and value.kind is Kind.TENSOR:
+        return True
+    if isinstance(node, ast.Name):
+        given = [binding.value for binding in context.flow.reaching(node)]
+    elif isinstance(node, ast.Attribute) and _is_of_self(node):
+        given = list(_stored(context, function, node))
+    else:
+        given = [one for one in parts(context, node) if not isinstance(one, ast.Constant)]
+    return bool(given) and all(
+        one is not None and _is_made_here(context, one, steps - 1) for one in given
+    )
+
+
+def _stored(
+    context: Context, function: FunctionNode, node: ast.Attribute
+) -> Iterator[ast.expr | None]:
+    """What a constructor puts under an attribute before it reads it there; None: what is not
+    seen, be it that something moves the module on the way."""
+    owner = context.index.parents[function]
+    if not isinstance(owner, ast.ClassDef) or not context.values.is_module_class(owner):
+        yield None
+        return
+    for name in _MOVING:
+        for call in context.index.calls.get(name, ()):
+            if _is_before(context, call, node, function) and _moves_all(call):
+                yield None
+    for call in context.index.calls.get("register_buffer", ()):
+        if _is_before(context, call, node, function) and len(call.args) > 1:
+            named = call.args[0]
+            if isinstance(named, ast.Constant) and named.value == node.attr:
+                yield call.args[1]
+    for target in context.index.attributes.get(node.attr, ()):
+        if isinstance(target.ctx, ast.Store) and _is_before(context, target, node, function):
+            statement = context.index.parents[target]
+            yield statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+
+
+def _is_before(context: Context, one: ast.expr, node: ast.expr, function: FunctionNode) -> bool:
+    return one.lineno < node.lineno and context.index.function(one) is function
+
+
+def _moves_all(call: ast.Call) -> bool:
+    """`self.to(device)`, `torch.set_default_device(device)`"""
+    moved = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return isinstance(moved, ast.Name) and moved.id in ("self", "torch")
+
+
+def _is_of_self(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _is_for_initializer(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is the tensor that an initializer fills: a function that is chosen in place of
+    one of `torch.nn.init`."""
+    if not isinstance(node, ast.Name):
+        return False
+    bindings = context.flow.reaching(node)
+    if len(bindings) != 1 or not isinstance(parameter := bindings[0].node, ast.arg):
+        return False
+    function = context.index.function(parameter)
+    if not isinstance(function, FUNCTIONS) or function.args.args[:1] != [parameter]:
+        return False
+    uses = [
+        use
+        for use in context.index.names.get(function.name, ())
+        if isinstance(use.ctx, ast.Load) and not context.index.within(use, function)
+    ]
+    return bool(uses) and all(_stands_for_one_of_torch(context, use) for use in uses)
+
+
+def _stands_for_one_of_torch(context: Context, use: ast.Name) -> bool:
+    """`fill = torch.nn.init.zeros_` in one arm, and `fill = grid` in another; or in one table."""
+    parent = context.index.parents[use]
+    beside: list[ast.expr | None] = []
+    if isinstance(parent, ast.Dict):
+        beside += parent.values
+    elif isinstance(parent, ast.Assign) and isinstance(target := parent.targets[0], ast.Name):
+        beside += [binding.value for binding in context.names.bindings(target.id, target)]
+    return any(
+        one is not None and (context.resolve(one) or "").startswith(_OF_TORCH) for one in beside
+    )

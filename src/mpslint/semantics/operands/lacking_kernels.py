@@ -1,0 +1,39 @@
+"""Operators without a kernel for MPS, which tensors that come there would raise at."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from mpslint.facts.ops import support
+from mpslint.semantics.operands.op_calls import falls_back, oldest_release, op_calls
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_FIRST_WITH_MPS = (1, 12)
+"""Who brings a project to MPS that asks for an older torch takes a newer one."""
+_ONE_CELL = "daptive"
+"""Pooling to a single cell needs no kernel of its own, and most of it does that."""
+
+
+@cache
+def speaking_of_kernels() -> tuple[bytes, ...]:
+    """The last parts of the names of such operators."""
+    names = {name.rpartition(".")[2] for name in support().native_since}
+    return tuple(sorted(name.encode() for name in names if _ONE_CELL not in name))
+
+
+def lacking_kernels(context: Context) -> Iterator[tuple[ast.Call, str]]:
+    """Calls of such operators, and of the modules that call them, with the name."""
+    if falls_back(context):
+        return
+    release, newest = oldest_release(context), context.settings.newest_torch
+    if newest is not None and newest >= _FIRST_WITH_MPS:
+        release = min(release, newest)
+    lacking = {name: since for name, since in support().native_since.items() if since > release}
+    for call, name in op_calls(context, lacking, release):
+        if _ONE_CELL not in name:
+            yield call, name

@@ -1,0 +1,110 @@
+"""Selections by one mask that go into a loss, which makes one number of them.
+
+`F.mse_loss(guess[known], label[known])` counts what the mask holds before it compares; a loss that
+is not reduced, weighed by the mask and added up, does so on the device. So does a function of the
+file that is such a loss: `loss = (guess - label) ** 2; return torch.mean(loss)`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.operands.zero_dims import has_no_dimension
+from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_SHAPED = frozenset({"float", "long", "int", "double", "squeeze", "view", "reshape", "flatten"})
+_REDUCED = frozenset({"torch.mean", "torch.sum"})
+_NAMES_FOLLOWED = 2
+
+
+def goes_into_loss(context: Context, item: ast.Subscript) -> bool:
+    """Whether the mask of `item` selects all that a loss compares."""
+    given = _shaped(context, item)
+    call = context.index.parents[given]
+    if not isinstance(call, ast.Call) or given not in call.args or len(call.args) < 2:
+        return False
+    if not all(_is_selected(argument, item.slice) for argument in call.args):
+        return False
+    if has_no_dimension(context, call):  # What takes several tensors and gives one number.
+        return True
+    function = _own_function(context, call)
+    return function is not None and not call.keywords and _reduces(context, function)
+
+
+def _shaped(context: Context, node: ast.expr) -> ast.expr:
+    """`x[mask].view(-1)` of `x[mask]`"""
+    while True:
+        method = context.index.parents[node]
+        if not isinstance(method, ast.Attribute) or method.attr not in _SHAPED:
+            return node
+        call = context.index.parents[method]
+        if not isinstance(call, ast.Call) or call.func is not method:
+            return node
+        node = call
+
+
+def _is_selected(node: ast.expr, mask: ast.expr) -> bool:
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in _SHAPED:
+            return False
+        node = node.func.value
+    return isinstance(node, ast.Subscript) and ast.dump(node.slice) == ast.dump(mask)
+
+
+def _own_function(context: Context, call: ast.Call) -> FunctionNode | None:
+    """The function of this file, or the method of the same class, that is called."""
+    target = call.func
+    if isinstance(target, ast.Name):
+        bindings = context.names.bindings(target.id, target)
+        node = bindings[0].node if len(bindings) == 1 else None
+        return node if isinstance(node, FUNCTIONS) else None
+    klass = context.index.enclosing(call, ast.ClassDef)
+    if not isinstance(target, ast.Attribute) or not isinstance(klass, ast.ClassDef):
+        return None
+    if not isinstance(target.value, ast.Name) or target.value.id != "self":
+        return None
+    found = [x for x in klass.body if isinstance(x, FUNCTIONS) and x.name == target.attr]
+    return found[0] if len(found) == 1 else None
+
+
+def _reduces(context: Context, function: FunctionNode) -> bool:
+    """Whether all that a function does is to reckon element by element and to take the mean or the
+    sum of everything."""
+    returns = [x for x in context.index.of(ast.Return) if context.index.function(x) is function]
+    return len(returns) == 1 and returns[0].value is not None and _is_sum(context, returns[0].value)
+
+
+def _is_sum(context: Context, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call) or node.keywords:
+        return False
+    if context.resolve(node.func) in _REDUCED:
+        return len(node.args) == 1 and _by_element(context, node.args[0], _NAMES_FOLLOWED)
+    method = node.func
+    if not isinstance(method, ast.Attribute) or node.args or method.attr not in ("mean", "sum"):
+        return False
+    return _by_element(context, method.value, _NAMES_FOLLOWED)
+
+
+def _by_element(context: Context, node: ast.expr, names: int) -> bool:
+    if isinstance(node, ast.Constant):
+        return True
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+        return all(_by_element(context, side, names) for side in (node.left, node.right))
+    if isinstance(node, ast.UnaryOp):
+        return _by_element(context, node.operand, names)
+    if not isinstance(node, ast.Name) or not names:
+        return False
+    bindings = context.flow.reaching(node)
+    return bool(bindings) and all(
+        item.kind == "parameter"
+        or (
+            item.kind == "assign"
+            and item.value is not None
+            and _by_element(context, item.value, names - 1)
+        )
+        for item in bindings
+    )

@@ -1,0 +1,1 @@
+"""What is saved to files and loaded from them, and by whom."""

@@ -1,0 +1,1 @@
+"""Questions to the tree alone: what stands where, and in which order."""

@@ -1,0 +1,1 @@
+"""Timed spans, and the device work in them."""

@@ -1,0 +1,67 @@
+"""Options of a program that it never reads: what they are by default places nothing."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.uses.switch_defaults import destination
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_PARSING = ("parse_args", "parse_known_args")
+
+
+def is_unread_option(context: Context, statement: ast.stmt) -> bool:
+    """Whether a statement adds an option to a parser of this file alone, whose answers are read
+    here by their names, and this one is not among them."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    parser, name = call.func.value, destination(call)
+    if call.func.attr != "add_argument" or not isinstance(parser, ast.Name) or name is None:
+        return False
+    if any(
+        text.value == name and not context.index.within(text, call)
+        for text in context.index.strings
+    ):
+        return False
+    answers = _answers(context) if _is_only_asked(context, parser.id) else None
+    return bool(answers) and not any(
+        not isinstance(use.value, ast.Name) or use.value.id in answers  # type: ignore[operator]
+        for use in context.index.attributes.get(name, ())
+    )
+
+
+def _answers(context: Context) -> set[str] | None:
+    """The names in which all answers of parsers are kept; None where more than attributes of them
+    may be taken."""
+    found = [call for word in _PARSING for call in context.index.calls.get(word, ())]
+    names: set[str] = set()
+    for call in found:
+        kept = context.index.parents[call]
+        if not isinstance(kept, ast.Assign) or len(kept.targets) != 1:
+            return None
+        target = kept.targets[0]
+        if isinstance(target, ast.Tuple) and target.elts:
+            target = target.elts[0]  # The rest of `parse_known_args` is a list of texts.
+        if not isinstance(target, ast.Name):
+            return None
+        names.add(target.id)
+    elsewhere, path = context.elsewhere, context.source.path
+    for name in names:
+        if not _is_only_asked(context, name) or (
+            elsewhere is not None and elsewhere.takes(path, name)
+        ):
+            return None
+    return names
+
+
+def _is_only_asked(context: Context, name: str) -> bool:
+    """Whether of what a name holds attributes alone are taken: nobody else gets hold of it."""
+    return all(
+        isinstance(context.index.parents[use], ast.Attribute)
+        for use in context.index.names.get(name, ())
+        if isinstance(use.ctx, ast.Load)
+    )

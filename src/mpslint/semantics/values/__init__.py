@@ -1,0 +1,1 @@
+"""What an expression is, which dtype it has, and where it lives."""

@@ -1,0 +1,1 @@
+"""Dtypes that MPS lacks, and what meets them."""

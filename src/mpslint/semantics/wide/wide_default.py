@@ -1,0 +1,69 @@
+"""Programs that make float64 the default dtype: MPS has none, and what they make would raise there.
+
+The CPU is then right on a Mac. What sets it under a condition, or takes it back, says nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.syntax.index import FUNCTIONS
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+
+def computes_in_float64(context: Context, node: ast.AST) -> bool:
+    """Whether all tensors that are made where `node` runs are float64 by default."""
+    calls = list(context.calls_of("torch.set_default_dtype", "torch.set_default_tensor_type"))
+    if not all(_is_always_there(context, call) and _is_wide(context, call) for call in calls):
+        return False
+    around = (None, context.index.function(node))
+    return any(context.index.function(call) in around for call in calls)
+
+
+def _is_wide(context: Context, call: ast.Call) -> bool:
+    given = call.args[0] if call.args else None
+    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        return given.value.endswith("DoubleTensor")
+    return context.dtypes.torch_dtype(given) == "float64"
+
+
+def _is_always_there(context: Context, call: ast.Call) -> bool:
+    """Whether a call is a statement of its function, or of the module, itself."""
+    statement = context.index.parents[call]
+    around = context.index.parents.get(statement)
+    return isinstance(statement, ast.Expr) and isinstance(around, (ast.Module, *FUNCTIONS))
+
+
+def goes_beside_float64(context: Context, chosen: ast.AST) -> bool:
+    """Whether a device that is chosen for a name of the module is given to something that is told
+    to compute in float64: `Calculator(device=device, default_dtype="float64")`."""
+    statement = context.index.statement(chosen)
+    if context.index.function(statement) is not None:
+        return False
+    wide = _beside_float64(context)
+    return bool(wide) and any(
+        isinstance(target, ast.Name) and target.id in wide
+        for item in ast.walk(statement)
+        if isinstance(item, ast.Assign)
+        for target in item.targets
+    )
+
+
+def _beside_float64(context: Context) -> set[str]:
+    """The names that are given by keyword in calls which name float64 as well."""
+    known = context.memo.get("beside float64")
+    if known is None:
+        known = context.memo["beside float64"] = {
+            item.value.id
+            for text in context.index.strings
+            if text.value == "float64"
+            and isinstance(keyword := context.index.parents[text], ast.keyword)
+            and isinstance(call := context.index.parents[keyword], ast.Call)
+            for item in call.keywords
+            if isinstance(item.value, ast.Name)
+        }
+    assert isinstance(known, set)
+    return known

@@ -1,0 +1,1 @@
+"""The files of a project fixed together, and what `check` promises of such fixes."""

@@ -1,0 +1,130 @@
+"""A device that a module chooses, and that neither it nor another file reads, places nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.checking.linter import lint
+from mpslint.project.neighbours import Neighbours
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
+
+CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+LONG = """\
+if torch.cuda.is_available():
+    device = "cuda:{}".format(0)
+else:
+    device = "cpu"
+"""
+LAYER = """\
+
+
+class Layer(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.ones(3, device=x.device)
+"""
+USER = "from layers import Layer\n\nprint(Layer())\n"
+
+
+def found(folder: Path, layers: str, **others: str) -> list[int]:
+    (folder / "README.md").write_text("A project.\n")
+    (folder / "layers.py").write_text("import torch\n\n" + layers)
+    for name, text in {"model": USER, **others}.items():
+        (folder / f"{name}.py").write_text(text)
+    settings = Settings(select=("MPS101", "MPS103"))
+    source = SourceFile(str(folder / "layers.py"), (folder / "layers.py").read_bytes())
+    return [finding.row for finding in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+@pytest.mark.parametrize("choice", [CHOICE, LONG, 'device = torch.device("cuda")\n'])
+def test_a_device_that_nobody_reads_is_left_alone(tmp_path: Path, choice: str) -> None:
+    own = "import torch\nfrom layers import Layer\n" + CHOICE + "print(Layer().to(device))\n"
+    assert found(tmp_path, choice + LAYER, train=own) == []
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "from layers import device\n\nprint(device)\n",
+        "from layers import *\n\nprint(device)\n",
+        "import layers\n\nprint(layers.device)\n",
+        "import layers as l\n\nprint(l.device)\n",
+        "import layers\n\nprint(getattr(layers, input()))\n",
+    ],
+)
+def test_one_other_file_that_takes_it_is_enough(tmp_path: Path, user: str) -> None:
+    assert found(tmp_path, CHOICE + LAYER, train=user) == [3]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "\n\ndef move(x):\n    return x.to(device)\n",
+        "\n\ndef move(x):\n    return x.to(globals()['device'])\n",
+    ],
+)
+def test_a_function_of_the_module_that_reads_it_is_enough(tmp_path: Path, use: str) -> None:
+    assert found(tmp_path, CHOICE + LAYER + use) == [3]
+
+
+def test_what_does_more_than_choose_is_told_whoever_reads_it(tmp_path: Path) -> None:
+    assert found(tmp_path, 'ones = torch.ones(3, device="cuda")\n' + LAYER) == [3]
+
+
+def test_a_file_of_no_known_project_may_be_read_by_anybody(tmp_path: Path) -> None:
+    path = tmp_path / "layers.py"
+    path.write_text("import torch\n\n" + CHOICE + LAYER)
+    settings = Settings(select=("MPS103",))
+    source = SourceFile(str(path), path.read_bytes())
+    assert [one.row for one in lint(source, settings, elsewhere=Neighbours(settings))] == [3]
+
+
+TYPES = """\
+use_cuda = torch.cuda.is_available()
+FloatTensor = torch.cuda.FloatTensor if use_cuda else torch.FloatTensor
+Tensor = FloatTensor
+"""
+NET = """\
+
+
+class Net:
+    def __init__(self, gpus):
+        self.kind = torch.cuda.FloatTensor if gpus else torch.Tensor
+
+
+def make(gpus):
+    return Net(gpus)
+"""
+
+
+def types(folder: Path, text: str, **others: str) -> list[int]:
+    found(folder, text, **others)
+    settings = Settings(select=("MPS111",))
+    source = SourceFile(str(folder / "layers.py"), (folder / "layers.py").read_bytes())
+    return [finding.row for finding in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+def test_a_type_that_is_only_given_another_name_is_left_alone(tmp_path: Path) -> None:
+    assert types(tmp_path, TYPES + LAYER) == []
+    assert types(tmp_path, f"{TYPES}x = Tensor(3)\n{LAYER}") == [4]
+
+
+def test_an_attribute_that_nobody_reads_is_left_alone(tmp_path: Path) -> None:
+    assert types(tmp_path, NET) == []
+    assert types(tmp_path, NET.replace("Net:", "Net(Unknown):")) == [7]
+    assert types(tmp_path, f"{NET}\n\ndef show(net):\n    print(net.kind)\n") == [7]
+    assert types(tmp_path, NET, user="from layers import make\n\nx = make(1).kind(3)\n") == [7]
+
+
+@pytest.mark.parametrize(("used", "rows"), [("print(shape(1))", []), ("print(ones(1))", [3])])
+def test_a_device_that_only_a_leftover_reads_places_nothing(
+    tmp_path: Path, used: str, rows: list[int]
+) -> None:
+    user = (
+        "import torch\nfrom layers import device\n\n\n"
+        "def ones(x):\n    return torch.ones(x, device=device)\n\n\n"
+        f"def shape(x):\n    return x\n\n\n{used}\n"
+    )
+    assert found(tmp_path, CHOICE + LAYER, user=user) == rows

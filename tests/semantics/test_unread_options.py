@@ -1,0 +1,63 @@
+"""The default of an option that a program never reads places nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.checking.linter import lint
+from mpslint.project.neighbours import Neighbours
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
+
+_PROGRAM = """
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--size", default=3, type=int)
+parser.add_argument("--device", default="cuda", type=str)
+args = parser.parse_args()
+device = torch.device("cpu")
+x = torch.zeros(args.size).to(device)
+{more}
+"""
+
+
+def _told(folder: Path, more: str = "", **others: str) -> bool:
+    (folder / "README.md").write_text("A project.\n")
+    path = folder / "program.py"
+    path.write_text(_PROGRAM.format(more=more))
+    for name, text in others.items():
+        (folder / f"{name}.py").write_text(text)
+    settings = Settings(select=("MPS101",))
+    source = SourceFile(str(path), path.read_bytes())
+    return bool(lint(source, settings, elsewhere=Neighbours(settings)))
+
+
+def test_an_option_that_is_never_read_is_not_told(tmp_path: Path) -> None:
+    assert not _told(tmp_path)
+
+
+def test_an_attribute_of_the_same_name_of_something_else_reads_nothing(tmp_path: Path) -> None:
+    assert not _told(tmp_path, "y = torch.ones(3, device=x.device)")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "y = x.to(args.device)",
+        "work(args)",
+        "print(vars(args))",
+        'y = x.to(getattr(args, "device"))',
+        "add_more(parser)",
+        "y = x.to(parser.parse_args().device)",
+    ],
+)
+def test_an_option_that_may_be_read_is_told(tmp_path: Path, more: str) -> None:
+    assert _told(tmp_path, more)
+
+
+def test_another_file_may_read_it(tmp_path: Path) -> None:
+    assert _told(tmp_path, other="from program import args\n\nprint(args.device)\n")

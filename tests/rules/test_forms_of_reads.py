@@ -94,3 +94,28 @@ def test_what_a_log_is_given_in_a_table_is_read_as_well(shown: str) -> None:
     assert of_step(shown.format("loss")) == ["MPS305"]
     assert of_step(shown.format("i")) == []
     assert of_step(f"if i % 50 == 0:\n    {shown.format('loss')}") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "seen['loss'] = loss\ntotal += seen['loss'].item()",
+        "seen['loss'] = loss * 2\nfor key in seen:\n    total += seen[key].item()",
+        "seen['loss'] = loss\nfor key, value in seen.items():\n    total += value.item()",
+    ],
+)
+def test_what_a_step_stores_in_a_table_of_its_own_is_read_there(body: str) -> None:
+    assert of_step(f"seen = {{}}\ntotal = 0\n{body}") == ["MPS303"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "seen['loss'] = loss.detach().cpu()\ntotal += seen['loss'].item()",
+        "seen['loss'] = i\ntotal += seen['loss'].item()",
+        "seen['loss'] = loss\nseen['loss'] = seen['loss'].cpu()\ntotal += seen['loss'].item()",
+        "seen['size'] = i\nfor key in seen:\n    total += seen[key].item()",
+    ],
+)
+def test_what_a_step_stores_on_the_host_is_read_for_nothing(body: str) -> None:
+    assert of_step(f"seen = {{}}\ntotal = 0\n{body}") == []

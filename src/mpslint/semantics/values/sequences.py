@@ -46,7 +46,8 @@ class Sequences:
             self._busy.discard(node)
 
     def item(self, node: ast.expr, key: ast.expr) -> Value:
-        """`node[key]`, exactly where `node` is a dictionary written out with that key."""
+        """`node[key]`, exactly where `node` is a dictionary written out with that key, or one in
+        which the function itself stores it."""
         if isinstance(key, ast.Constant):
             for mapping in self._written(node):
                 if not isinstance(mapping, ast.Dict):
@@ -54,6 +55,9 @@ class Sequences:
                 for name, value in zip(mapping.keys, mapping.values, strict=True):
                     if isinstance(name, ast.Constant) and name.value == key.value:
                         return self._values.of(value)
+            stored = self.stored(node, key)
+            if stored is not UNKNOWN:
+                return stored
         return self.element(node)
 
     def stored(self, node: ast.expr, key: ast.expr) -> Value:
@@ -118,7 +122,24 @@ class Sequences:
         added = self._appended(node)
         if added is None:
             return UNKNOWN
+        added += self._stored_under_keys(node)
         return join([*known, *added]) if known or added else UNKNOWN
+
+    def _stored_under_keys(self, node: ast.Name) -> list[Value]:
+        """What the function of `node` stores in the dictionary, whatever the key: of one that is
+        written with nothing in it that is all there is."""
+        function = self._index.function(node)
+        stores = [
+            statement.value
+            for use in self._index.names.get(node.id, ())
+            if isinstance(item := self._index.parents[use], ast.Subscript)
+            and item.value is use
+            and isinstance(item.ctx, ast.Store)
+            and isinstance(statement := self._index.parents[item], ast.Assign)
+            and self._index.function(use) is function
+            and self._may_be_same(node, use)
+        ]
+        return [self._values.of(value) for value in stores[:MAX_ELEMENTS]]
 
     def _bound(self, binding: Binding) -> Value | None:
         """The elements a binding starts with: OTHER for an empty list, None where unknown."""

@@ -30,7 +30,8 @@ of a loop where an error is repaired, or that saves each turn's own file by the 
 saves after `.cpu()`, or makes of numbers and NumPy arrays alone, as what any program of the project
 saves of its options under the same file name; what is seen to go to random
 generators (`set_rng_state`), to a learning rate's schedule or a gradient scaler, or to
-`torch.from_numpy`; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or is named
+`torch.from_numpy`; what all goes to NumPy as it lies (`.numpy()` without `.cpu()`), which raises
+for CUDA; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or is named
 as it is there (`vgg16_bn-6c64b313.pth`); functions of a script that nothing in it calls.
 What stands in an arm for CUDA (of a test by which
 `.cuda()` is called) where the other arm loads the same file to the CPU.
@@ -91,6 +92,7 @@ from mpslint.semantics.saved.checkpoints import (
     loads_checkpoint,
     storage_move,
 )
+from mpslint.semantics.saved.given_to_numpy import goes_to_numpy
 from mpslint.semantics.saved.kept_numbers import holds_no_tensors
 from mpslint.semantics.saved.lightning_checkpoints import has_them_kept, reads_one
 from mpslint.semantics.uses.unused import never_runs
@@ -218,6 +220,7 @@ def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
         or is_of_torchvision(context, call)
         or has_arm_for_the_cpu(context, call)
         or holds_no_tensors(context, call)
+        or goes_to_numpy(context, call)
         or saved_by_this_run(context, call)
         or saved_from_cpu(context, call)
     )

@@ -22,15 +22,17 @@ model.load_state_dict(torch.load(path, map_location="cpu"))
 only what ends in `load_state_dict`, or is called a model or a checkpoint at the call, or is handed
 on by a helper, may hold CUDA tensors; features, labels, statistics and vocabularies rarely do. What
 this machine wrote itself: in tests, in buffers, by `torch.save` (or as the copy of a file) to the
-same place earlier in the same function, or by a helper of the project that this has called
+same place earlier in the same function, however the place is spelled (`path.as_posix()`), by
+somebody's `save` that is told the place, or by a helper of the project that this has called
 (`torch.jit.save` as well, and Lightning's `best_model_path` once `fit` has run), at an earlier turn
 of a loop where an error is repaired, or that saves each turn's own file by the same function
 (`path_of(epoch)`), or in a cell of a notebook. What this file, or one beside it,
 saves after `.cpu()`, or makes of numbers and NumPy arrays alone, as what any program of the project
 saves of its options under the same file name; what is seen to go to random
 generators (`set_rng_state`), to a learning rate's schedule or a gradient scaler, or to
-`torch.from_numpy`; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or
-is named as it is there (`vgg16_bn-6c64b313.pth`); functions of a script that nothing in it calls.
+`torch.from_numpy`; what all goes to NumPy as it lies (`.numpy()` without `.cpu()`), which raises
+for CUDA; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or is named
+as it is there (`vgg16_bn-6c64b313.pth`); functions of a script that nothing in it calls.
 What stands in an arm for CUDA (of a test by which
 `.cuda()` is called) where the other arm loads the same file to the CPU.
 
@@ -90,6 +92,7 @@ from mpslint.semantics.saved.checkpoints import (
     loads_checkpoint,
     storage_move,
 )
+from mpslint.semantics.saved.given_to_numpy import goes_to_numpy
 from mpslint.semantics.saved.kept_numbers import holds_no_tensors
 from mpslint.semantics.saved.lightning_checkpoints import has_them_kept, reads_one
 from mpslint.semantics.uses.unused import never_runs
@@ -217,6 +220,7 @@ def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
         or is_of_torchvision(context, call)
         or has_arm_for_the_cpu(context, call)
         or holds_no_tensors(context, call)
+        or goes_to_numpy(context, call)
         or saved_by_this_run(context, call)
         or saved_from_cpu(context, call)
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
 from mpslint.semantics.names.unpacked import given_to
-from mpslint.semantics.saved.file_names import pattern_of
+from mpslint.semantics.saved.file_names import pattern_of, spelling_of
 from mpslint.semantics.saved.kept_numbers import is_made_of_numbers
 from mpslint.semantics.saved.numbered_files import numbered_place
 from mpslint.semantics.saved.written_by_helpers import written_by_helpers
@@ -39,10 +39,11 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
         _one_of_those_written(context, source, call) or _of_an_earlier_turn(context, source, call)
     ):
         return True
-    place = _place(context, source) if source is not None else None
     numbered = numbered_place(source) if source is not None else None
     for writer, target in _writers(context):
-        if _place(context, target) != place and (numbered or "") != numbered_place(target):
+        if (source is None or not _is_same_place(context, source, target)) and (
+            (numbered or "") != numbered_place(target)
+        ):
             continue
         owner = context.index.function(writer)
         steps = [writer] if owner is None else [writer, *context.index.calls.get(owner.name, ())]
@@ -400,14 +401,23 @@ def _is_one_file(context: Context, source: ast.expr, target: ast.expr) -> bool:
     return _place(context, target) == _place(context, source)
 
 
-def _place(context: Context, node: ast.expr) -> str:
+def _is_same_place(context: Context, source: ast.expr, target: ast.expr) -> bool:
+    """Whether both are spelled alike, or are the same text by the names of texts."""
+    return any(
+        _place(context, source, named=named) == _place(context, target, named=named)
+        for named in (False, True)
+    )
+
+
+def _place(context: Context, node: ast.expr, *, named: bool = False) -> str:
     """The file that is read or written, as text; through `with open(path) as f`."""
     # Each place that is written is held against each that is read.
-    known = cast("dict[ast.expr, str]", context.memo.setdefault("places of files", {}))
-    if node not in known:
+    known = cast("dict[tuple[ast.expr, bool], str]", context.memo.setdefault("places of files", {}))
+    if (node, named) not in known:
         file = opened(context, node)
-        known[node] = ast.unparse(file if file is not None else node)
-    return known[node]
+        place = file if file is not None else node
+        known[node, named] = spelling_of(context, place, named=named)
+    return known[node, named]
 
 
 def opened(context: Context, node: ast.expr) -> ast.expr | None:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.saved.file_names import spelling_of
+from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.syntax.order import precedes
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _SAVERS = ("torch.save", "torch.jit.save")
+_SAVING = ("save", "_save")
+"""How the names of methods and functions begin that write what they are given the place of."""
 
 
 class _Helper(NamedTuple):
@@ -31,14 +34,36 @@ def written_by_helpers(context: Context, call: ast.Call, place: ast.expr) -> boo
     """Whether a function that was called before `call`, or at an earlier turn of the loop in which
     `call` repairs an error, writes the file that `place` names there."""
     wanted = {ast.unparse(place), ast.unparse(_spelled_out(context, place))}
+    spelled = spelling_of(context, place, named=True)
     return any(
-        ast.unparse(written) in wanted
-        for step, helper in _helped(context, call)
-        for written in _places(helper, step)
+        _is_told_to_save(context, step, spelled)
+        or any(
+            ast.unparse(written) in wanted
+            for helper in (_called(context, step),)
+            if helper is not None
+            for written in _places(helper, step)
+        )
+        for step in _before(context, call)
     )
 
 
-def _helped(context: Context, call: ast.Call) -> Iterator[tuple[ast.Call, _Helper]]:
+def _is_told_to_save(context: Context, step: ast.Call, place: str) -> bool:
+    """`trainer.save(path="run", model_filename="model.pt")`, for `"run/model.pt"`: whoever saves is
+    given the very file, or its folder and its name, whatever writes it."""
+    if not (last_name(step.func) or "").startswith(_SAVING):
+        return False
+    given = [item for item in step.args if not isinstance(item, ast.Starred)]
+    given += [item.value for item in step.keywords if item.arg is not None]
+    parts = [spelling_of(context, item, named=True) for item in given]
+    return place in parts or any(
+        place == f"{folder.rstrip('/')}/{name}"
+        for index, folder in enumerate(parts)
+        for name in parts[index + 1 :]
+    )
+
+
+def _before(context: Context, call: ast.Call) -> Iterator[ast.Call]:
+    """What the same function calls before `call`."""
     function = context.index.function(call)
     loop = _repaired(context, call)
     for step in context.index.of(ast.Call):
@@ -46,9 +71,7 @@ def _helped(context: Context, call: ast.Call) -> Iterator[tuple[ast.Call, _Helpe
             continue
         before = precedes(context, step, call)
         if before or (loop is not None and context.index.within(step, loop)):
-            helper = _called(context, step)
-            if helper is not None:
-                yield step, helper
+            yield step
 
 
 def _repaired(context: Context, call: ast.Call) -> ast.AST | None:

@@ -21,6 +21,7 @@ _HOLE = "{}"
 # Fact: methods of `pathlib.Path` and functions that give the same path in another form.
 _SAME_PATH = frozenset({"absolute", "as_posix", "expanduser", "resolve"})
 _OF_PATHS = frozenset({"str", "os.fspath", "pathlib.Path", "os.path.abspath", "os.path.expanduser"})
+# Fact: POSIX, pathname resolution: slashes in a row are one; `https://` is no path.
 _SEPARATORS = re.compile(r"(?<!:)/{2,}")
 
 

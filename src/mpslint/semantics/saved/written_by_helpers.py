@@ -9,6 +9,7 @@ import copy
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.records import NamedTuple
 from mpslint.semantics.saved.file_names import spelling_of
 from mpslint.semantics.syntax.expressions import keyword, last_name
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _SAVERS = ("torch.save", "torch.jit.save")
-_SAVING = ("save", "_save")
-"""How the names of methods and functions begin that write what they are given the place of."""
 
 
 class _Helper(NamedTuple):
@@ -50,7 +49,7 @@ def written_by_helpers(context: Context, call: ast.Call, place: ast.expr) -> boo
 def _is_told_to_save(context: Context, step: ast.Call, place: str) -> bool:
     """`trainer.save(path="run", model_filename="model.pt")`, for `"run/model.pt"`: whoever saves is
     given the very file, or its folder and its name, whatever writes it."""
-    if not (last_name(step.func) or "").startswith(_SAVING):
+    if not matches("saving-functions", last_name(step.func) or ""):
         return False
     given = [item for item in step.args if not isinstance(item, ast.Starred)]
     given += [item.value for item in step.keywords if item.arg is not None]

@@ -47,8 +47,10 @@ they were put into it.
 ## Confidence
 Where nothing says on which device a tensor is, and only what is done with it speaks for one (it is
 detached in a function that moves things to a device, or meets what is copied to the CPU later), the
-finding is inferred. These are opt-in (`--extend-select MPS301`), since most of them were wrong on
-code that nobody had looked at. The certain ones are on.
+finding is inferred. So it is of what a model whose class was not read keeps under a text
+(`plt.imshow(model(x)["mask"])`), which may be an array already. These are opt-in
+(`--extend-select MPS301`), since most of them were wrong on code that nobody had looked at. The
+certain ones are on.
 
 ## Fix safety
 Adding `.cpu()` is safe: it returns the same tensor where it is on the CPU already. Where the other
@@ -76,18 +78,20 @@ from mpslint.semantics.operands.live_operands import copied_beside, offloaded
 from mpslint.semantics.purpose.caught_errors import is_caught
 from mpslint.semantics.purpose.purpose import in_cpu_arm, only_gpu_is_cuda
 from mpslint.semantics.purpose.shown_failures import is_shown_to_fail
-from mpslint.semantics.reads.array_reads import Read, read_of
+from mpslint.semantics.reads.array_reads import Read, is_read_of_entry, read_of
 from mpslint.semantics.reads.item_stores import asks_for_memory
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.placement import has_host_copy
 from mpslint.semantics.worlds.events import Kind as EventKind
 from mpslint.semantics.worlds.machines import MAC, PORTED
-from mpslint.semantics.worlds.values import cases_of, where
+from mpslint.semantics.worlds.values import ENTRY, cases_of, where
 
 _ARRAY_FUNCTIONS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
 _ELEMENTWISE = tuple(f"numpy.{name}" for name in ("isnan", "isinf", "isfinite", "exp", "sqrt"))
 """Functions that compute with each number, for which they ask for the tensor's memory."""
 _NORMS = ("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm")
+
+_CONFIDENCE = {True: Confidence.CERTAIN, False: Confidence.INFERRED}
 
 
 class _Reason(NamedTuple):
@@ -137,8 +141,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             on_gpu = _on_gpu(context, tensor, read)
             if on_gpu or _is_trained_norm(context, tensor, read):
                 start, end = context.source.span(tensor)
-                sure = Confidence.CERTAIN if on_gpu else Confidence.INFERRED
-                reason = _Reason("of a tensor", confidence=sure)
+                sure = on_gpu and not is_read_of_entry(context, call)
+                reason = _Reason("of a tensor", confidence=_CONFIDENCE[sure])
                 yield _finding(context, rule, start, end, tensor, None, reason)
     yield from _handed(context, rule)
 
@@ -156,12 +160,15 @@ def _handed(context: Context, rule: Rule) -> Iterator[Finding]:
                 tensor = around.value
         if not isinstance(tensor, ast.expr) or tensor in told or event.caught:
             continue
-        on = {where(atom) for _, atom in cases_of(event.value, event.worlds & (MAC | PORTED))}
-        if "mps" not in on or has_host_copy(tensor) or is_shown_to_fail(context, event.node):
+        atoms = [atom for _, atom in cases_of(event.value, event.worlds & (MAC | PORTED))]
+        there = [atom for atom in atoms if where(atom) == "mps"]
+        if not there or has_host_copy(tensor) or is_shown_to_fail(context, event.node):
             continue
         told.add(tensor)
         start, end = context.source.span(tensor)
-        yield _finding(context, rule, start, end, tensor, None, _Reason("of a tensor"))
+        sure = _CONFIDENCE[not all(atom.unread == ENTRY for atom in there)]
+        reason = _Reason("of a tensor", confidence=sure)
+        yield _finding(context, rule, start, end, tensor, None, reason)
 
 
 def _may_be_handed(context: Context) -> bool:

@@ -139,7 +139,18 @@ class Context:
 
     @cached_property
     def placement(self) -> Placement:
-        return Placement(self.index, self.names, self.flow, self.guards, self.values)
+        return Placement(
+            self.index, self.names, self.flow, self.guards, self.values, self._places_nothing
+        )
+
+    def _places_nothing(self, qualified: str) -> bool:
+        """Whether a name is that of a class of the project whose file moves or makes nothing on a
+        device."""
+        found = self.definition_elsewhere(qualified)
+        if found is None or len(found.bindings) != 1 or found.context is self:
+            return False
+        is_class = isinstance(found.bindings[0].node, ast.ClassDef)
+        return is_class and not found.context.placement.file_uses_devices
 
     @cached_property
     def work(self) -> DeviceWork:

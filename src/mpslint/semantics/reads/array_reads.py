@@ -11,7 +11,7 @@ import enum
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.worlds.machines import MAC, PORTED
-from mpslint.semantics.worlds.values import TENSOR, cases_of, where
+from mpslint.semantics.worlds.values import ENTRY, TENSOR, cases_of, where
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -39,3 +39,15 @@ def read_of(context: Context, call: ast.Call) -> Read:
         # On the CPU, brought to a device that only its user knows, or for CUDA alone.
         return Read.ON_HOST
     return Read.OPEN
+
+
+def is_read_of_entry(context: Context, call: ast.Call) -> bool:
+    """Whether `call` gives NumPy what a module out of sight keeps under a text, wherever that is
+    on the GPU of a Mac: it may be an array as well."""
+    atoms = [
+        atom
+        for event in context.worlds.reads.get(call, ())
+        for _, atom in cases_of(event.value, event.worlds & (MAC | PORTED))
+        if where(atom) == "mps"
+    ]
+    return bool(atoms) and all(atom.unread == ENTRY for atom in atoms)

@@ -13,6 +13,7 @@ from mpslint.facts.machines import REARRANGING
 from mpslint.semantics.loops.loops import Loop, LoopKind
 from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.values.placement import has_host_copy
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _BARS = frozenset({"tqdm", "trange", "track"})
 _KINDS = "kinds of the loops in loops"
+_NO_TENSORS = (Kind.NDARRAY, Kind.NUMBER, Kind.STRING)
 _NAMES_FOLLOWED = 3
 """`sigmas = self.schedule(n, device=x.device)`, `sigmas = repeat(sigmas, ...)`, and the text."""
 
@@ -90,7 +92,21 @@ def _is_made_there(context: Context, call: ast.Call, names: int) -> bool:
     place = keyword(call, "device")
     if place is None or context.guards.has(call, "cpu"):
         return False
-    return not _is_cpu(context, place)
+    return not _is_cpu(context, place) and not _gives_no_tensor(context, call)
+
+
+def _gives_no_tensor(context: Context, call: ast.Call) -> bool:
+    """Whether the function is one of another file of the project that hands back something else,
+    such as an array: the device is then for what it does inside."""
+    name = context.resolve(call.func)
+    found = context.definition_elsewhere(name) if name is not None else None
+    if found is None or not found.bindings:
+        return False
+    return all(
+        isinstance(item.node, FUNCTIONS)
+        and found.context.values.returned(item.node).kind in _NO_TENSORS
+        for item in found.bindings
+    )
 
 
 def _is_cpu(context: Context, place: ast.expr) -> bool:

@@ -372,10 +372,22 @@ class CallValues:
         loader that places it, as those of Accelerate, Fabric and DALI do."""
         given = _arguments(node)
         devices = self._devices_of(given)
+        if devices is not None and model is None and self._lie_apart(given):
+            return None
         if devices == CPU_ONLY and model is None and not self._moves_batches:
             if any(self._values.of(item).drawn for item in given):
                 return None
         return devices
+
+    def _lie_apart(self, given: list[ast.expr]) -> bool:
+        """Whether the tensors that a model is given by themselves are on the CPU for sure, and
+        others in lists or dictionaries beside them are not: the model brings them together, and
+        which way it does so is not known."""
+        held = [item for item in given if self._values.of(item).kind is Kind.SEQUENCE]
+        alone = [item for item in given if item not in held]
+        if not held or self._devices_of(alone) != CPU_ONLY:
+            return False
+        return self._devices_of(held) not in (None, CPU_ONLY)
 
     @cached_property
     def _moves_batches(self) -> bool:

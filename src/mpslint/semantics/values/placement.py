@@ -7,7 +7,7 @@ there is CUDA or nothing; with a third device the other arm meets a tensor that 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mpslint.facts.priors import matches, names_device
 from mpslint.semantics.guards.guards import Guards
@@ -17,6 +17,7 @@ from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index
 from mpslint.semantics.terms.facts_known import Facts
 from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.values.own_models import trained_on_host
 from mpslint.semantics.values.values import Values
 
 _ACCELERATORS = frozenset({"cuda", "mps", "xpu", "npu", "hpu", "xla"})
@@ -33,13 +34,21 @@ that they choose, MPS too (`accelerate/state.py`, `lightning/fabric/accelerators
 
 class Placement:
     def __init__(
-        self, index: Index, names: Names, flow: Flow, guards: Guards, values: Values
+        self,
+        index: Index,
+        names: Names,
+        flow: Flow,
+        guards: Guards,
+        values: Values,
+        places_nothing: Callable[[str], bool],
     ) -> None:
         self._index = index
         self._names = names
         self._flow = flow
         self._guards = guards
         self._values = values
+        self._places_nothing = places_nothing
+        """Of a class of another file of the project."""
         self._uses: list[ast.Call] | None = None
         self._others_use: bool | None = None
         self._library_places: bool | None = None
@@ -135,11 +144,18 @@ class Placement:
             return bool(self._handed_on())
         if self.library_places:
             return True
-        for call in self._index.calls.get("cpu", ()):
-            if isinstance(call.func, ast.Attribute) and not call.args:
-                if not self._values.of(call.func.value).on_cpu:
-                    return True
-        return bool(self._handed_on())
+        if self._handed_on():
+            return True
+        copied = [
+            call
+            for call in self._index.calls.get("cpu", ())
+            if isinstance(call.func, ast.Attribute) and not call.args
+            if not self._values.of(call.func.value).on_cpu
+        ]
+        if not copied:
+            return False
+        makers = trained_on_host(self._index, self._names, self._places_nothing)
+        return None not in makers and any(self._index.function(c) not in makers for c in copied)
 
     def _handed_on(self) -> list[ast.Call]:
         """Calls that are given a device by its place."""

@@ -47,6 +47,7 @@ from mpslint.semantics.worlds.registering import (
 from mpslint.semantics.worlds.skip_marks import SKIPS, SKIPS_IF, left_by_skip
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import (
+    ANSWER,
     ARRAY,
     BOUND,
     CLASS,
@@ -231,7 +232,7 @@ class Calls(DeferredCalls):
                     self.meet(node, (callee, *args, *keywords.values()))
                 value = self.call_function(forward, node, args, keywords, bound=True)
                 if value is UNK and callee.placed is not None:
-                    return tensor(callee.placed[0], callee.placed[1])
+                    return tensor(*callee.placed).but(unread=ANSWER)
                 return value
         if kind == SKIP:
             mark_given(callee, args)
@@ -255,7 +256,8 @@ class Calls(DeferredCalls):
                 ),
                 given[0],
             )
-        return tensor(callee.v[0], scalar=callee.scalar)
+        unread = "" if callee.kind == MODULE else ANSWER
+        return tensor(callee.v[0], scalar=callee.scalar).but(unread=unread)
 
     def _raises_inside(self, function: Function, node: ast.Call, given: Env) -> None:
         """What raises on a Mac in a function of another file is told where it is called."""

@@ -109,8 +109,10 @@ def join(a: Atom, b: Atom) -> Atom:
     if a is BOT:
         return b
     found = _joined(a, b)
-    wrapped = a.wrapped or b.wrapped
-    return found if found.wrapped is wrapped else found.but(wrapped=wrapped)
+    wrapped, unread = a.wrapped or b.wrapped, a.unread if a.unread == b.unread else ""
+    if found.wrapped is wrapped and found.unread == unread:
+        return found
+    return found.but(wrapped=wrapped, unread=unread)
 
 
 def _joined(a: Atom, b: Atom) -> Atom:

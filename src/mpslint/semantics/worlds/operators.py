@@ -9,6 +9,7 @@ from mpslint.semantics.worlds.values import (
     ARRAY,
     CONST,
     DEVICE,
+    ENTRY,
     FALSE,
     HOST,
     MAPPING,
@@ -22,6 +23,7 @@ from mpslint.semantics.worlds.values import (
     Atom,
     Value,
     is_counted_zero,
+    is_text,
     lift,
     negated,
     tensor,
@@ -150,7 +152,7 @@ def picked(atom: Atom, index: Atom) -> Value:
 
 def element(atom: Atom, index: Atom) -> Value:
     if atom.kind in (TENSOR, DEVICE, ARRAY):
-        return atom
+        return atom.but(unread=ENTRY) if atom.unread and is_text(index) else atom
     if is_loaded(atom):
         return entry(atom, index)
     if atom.kind == SEQUENCE and index.kind == CONST and isinstance(index.v, int):

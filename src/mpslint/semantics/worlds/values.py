@@ -65,11 +65,15 @@ BARE = "bare"
 """In place of a module's dtype: it has neither parameters nor buffers."""
 
 
+ANSWER, ENTRY = "answer", "entry"
+
+
 class Atom:
     """A value as it is in some worlds."""
 
     __slots__ = (
-        "kind", "made", "maybe", "node", "placed", "scalar", "symbol", "tests", "v", "wrapped",
+        "kind", "made", "maybe", "node", "placed", "scalar", "symbol", "tests", "unread",
+        "v", "wrapped",
     )  # fmt: skip
 
     def __init__(
@@ -84,6 +88,7 @@ class Atom:
         placed: Placed = None,
         scalar: bool = False,
         wrapped: ast.Call | None = None,
+        unread: str = "",
     ) -> None:
         self.kind = kind
         self.v = v
@@ -104,6 +109,9 @@ class Atom:
         """A tensor that may be without dimensions: it may meet tensors of other devices."""
         self.wrapped = wrapped
         """The `DataParallel(...)` that it stands in, at least on some way: it has a `.module`."""
+        self.unread = unread
+        """`ANSWER`: what a module gives whose class is out of sight, or a part of it by number;
+        `ENTRY`: what that keeps under a text, which may as well be an array."""
 
     def but(self, **changed: Any) -> Atom:
         """The same but for these fields."""
@@ -111,7 +119,7 @@ class Atom:
         new.kind, new.v, new.node = self.kind, self.v, self.node
         new.tests, new.maybe, new.made = self.tests, self.maybe, self.made
         new.symbol, new.placed, new.scalar = self.symbol, self.placed, self.scalar
-        new.wrapped = self.wrapped
+        new.wrapped, new.unread = self.wrapped, self.unread
         for name, value in changed.items():
             setattr(new, name, value)
         return new

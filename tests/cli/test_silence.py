@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import CUDA_ONLY, Cli
 
-from mpslint.checking.checking import held_back
+from mpslint.checking import held_back
 from mpslint.facts import priors
 
 MARKED = (

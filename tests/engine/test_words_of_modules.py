@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from mpslint.project.project.layout import modules
 
+from mpslint.project.layout import modules
 from mpslint.project.layout.modules import Modules
 from mpslint.settings.settings import Settings
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mpslint.project.project.layout import kept_contexts
 
+from mpslint.project.layout import kept_contexts
 from mpslint.project.layout.modules import Modules
 from mpslint.project.neighbours import Neighbours
 from mpslint.settings.settings import Settings

@@ -122,8 +122,8 @@ class Sequences:
         added = self._appended(node)
         if added is None:
             return UNKNOWN
-        added += self._stored_under_keys(node)
-        return join([*known, *added]) if known or added else UNKNOWN
+        held = [*known, *added] or self._stored_under_keys(node)
+        return join(held) if held else UNKNOWN
 
     def _stored_under_keys(self, node: ast.Name) -> list[Value]:
         """What the function of `node` stores in the dictionary, whatever the key: of one that is

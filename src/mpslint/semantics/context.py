@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -139,18 +140,11 @@ class Context:
 
     @cached_property
     def placement(self) -> Placement:
+        # Not by `self`: what holds a context that holds it is never given back.
+        places_nothing = partial(_places_nothing, weakref.ref(self))
         return Placement(
-            self.index, self.names, self.flow, self.guards, self.values, self._places_nothing
+            self.index, self.names, self.flow, self.guards, self.values, places_nothing
         )
-
-    def _places_nothing(self, qualified: str) -> bool:
-        """Whether a name is that of a class of the project whose file moves or makes nothing on a
-        device."""
-        found = self.definition_elsewhere(qualified)
-        if found is None or len(found.bindings) != 1 or found.context is self:
-            return False
-        is_class = isinstance(found.bindings[0].node, ast.ClassDef)
-        return is_class and not found.context.placement.file_uses_devices
 
     @cached_property
     def work(self) -> DeviceWork:
@@ -367,3 +361,14 @@ class Context:
         if isinstance(node, ast.Attribute):
             start = end - len(node.attr)
         return start, end
+
+
+def _places_nothing(held: weakref.ref[Context], qualified: str) -> bool:
+    """Whether a name is that of a class of the project whose file moves or makes nothing on a
+    device."""
+    context = held()
+    found = context.definition_elsewhere(qualified) if context is not None else None
+    if found is None or len(found.bindings) != 1 or found.context is context:
+        return False
+    is_class = isinstance(found.bindings[0].node, ast.ClassDef)
+    return is_class and not found.context.placement.file_uses_devices

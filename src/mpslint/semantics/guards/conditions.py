@@ -13,9 +13,10 @@ from mpslint.facts.priors import matches
 from mpslint.semantics.elsewhere.imported import imported_base
 from mpslint.semantics.guards.gpu_counts import GpuCounts
 from mpslint.semantics.guards.returning import Returning
-from mpslint.semantics.names.assigned import Assigned, bound_part
+from mpslint.semantics.names.assigned import Assigned
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
+from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.syntax.index import Index
 from mpslint.semantics.syntax.order import may_be_passed_by
 from mpslint.semantics.terms.facts_known import (

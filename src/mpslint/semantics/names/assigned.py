@@ -1,10 +1,9 @@
-"""What assignments give to attributes, and to the names of an unpacking."""
+"""What assignments give to attributes."""
 
 from __future__ import annotations
 
 import ast
 
-from mpslint.semantics.names.names import Binding
 from mpslint.semantics.syntax.index import Index
 
 
@@ -37,18 +36,3 @@ class Assigned:
     def _note(self, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(target, ast.Attribute) and value is not None and self._known is not None:
             self._known.setdefault(target.attr, []).append((target, value))
-
-
-def bound_part(binding: Binding, name: str) -> ast.expr | None:
-    """The expression that a binding gives to `name`, also out of `a, b = x, y`."""
-    value = binding.value
-    if binding.kind in ("assign", "annotate", "walrus"):
-        return value
-    if binding.kind != "unpack" or not isinstance(value, ast.Tuple | ast.List):
-        return None
-    for target in getattr(binding.node, "targets", ()):
-        if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == len(value.elts):
-            for place, item in zip(target.elts, value.elts, strict=True):
-                if isinstance(place, ast.Name) and place.id == name:
-                    return item
-    return None

@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from mpslint.semantics.names.names import Binding
 
 
-def given_to(binding: Binding, name: str) -> ast.expr | None:
-    """`x` of `name = x`, and of `name, other = x, y`."""
+def bound_part(binding: Binding, name: str) -> ast.expr | None:
+    """The expression that a binding gives to `name`, also out of `a, b = x, y`."""
     value = binding.value
-    if binding.kind == "assign":
+    if binding.kind in ("assign", "annotate", "walrus"):
         return value
-    if binding.kind != "unpack" or not isinstance(binding.node, ast.Assign):
+    if binding.kind != "unpack" or not isinstance(value, ast.Tuple | ast.List):
         return None
-    for target in binding.node.targets:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            for place, item in zip(target.elts, value.elts, strict=False):
+    for target in getattr(binding.node, "targets", ()):
+        if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == len(value.elts):
+            for place, item in zip(target.elts, value.elts, strict=True):
                 if isinstance(place, ast.Name) and place.id == name:
                     return item
     return None

@@ -9,7 +9,6 @@ from mpslint.semantics.operands.operand_pairs import COMPARED, is_layer, joint, 
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.names.names import Binding
 
 _REDUCING = {"max", "mean", "median", "min", "norm", "prod", "std", "sum", "var"}
 _SAME = "torch.autograd.Variable"
@@ -117,20 +116,6 @@ def is_like(context: Context, call: ast.Call) -> bool:
 def _only_root(context: Context, tensor: ast.expr) -> str | None:
     found = roots(context, tensor)
     return found[0] if len(found) == 1 else None
-
-
-def value_of(context: Context, binding: Binding, name: str) -> ast.expr | None:
-    """What a binding gives a name, also where several get one each: `h, w = x[:, 0], x[:, 1]`."""
-    if binding.kind == "assign":
-        return binding.value
-    if binding.kind != "unpack" or not isinstance(binding.value, ast.Tuple):
-        return None
-    statement = context.index.statement(binding.value)
-    targets = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    if not isinstance(targets, ast.Tuple) or len(targets.elts) != len(binding.value.elts):
-        return None
-    pairs = zip(targets.elts, binding.value.elts, strict=True)
-    return next((v for one, v in pairs if isinstance(one, ast.Name) and one.id == name), None)
 
 
 def made_of(context: Context, value: ast.expr | None) -> str | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.operands.made_of import parts, value_of
+from mpslint.semantics.names.unpacked import bound_part
+from mpslint.semantics.operands.made_of import parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ def is_made_with(
                 continue
             seen.add(binding)
             is_kept = binding.kind == "augment"
-            made = binding.value if is_kept else value_of(context, binding, value.id)
+            made = binding.value if is_kept else bound_part(binding, value.id)
             if made is not None:
                 pending.append(made)
     without |= seen
@@ -106,7 +107,7 @@ def _read(context: Context, binding: Binding) -> list[Sequence[Binding]]:
     if binding.kind == "augment":
         # `x += y` leaves `x` where it is.
         return [context.flow.reaching_name(name, binding.node)]
-    value = value_of(context, binding, name)
+    value = bound_part(binding, name)
     leaves = _leaves(context, value) if value is not None else []
     return [context.flow.reaching(leaf) for leaf in leaves]
 

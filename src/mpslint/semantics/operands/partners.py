@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.operands.made_of import ELSEWHERE, gives, is_like, made_of, roots, value_of
+from mpslint.semantics.names.unpacked import bound_part
+from mpslint.semantics.operands.made_of import ELSEWHERE, gives, is_like, made_of, roots
 from mpslint.semantics.operands.operand_pairs import (
     GRAD,
     Pair,
@@ -354,7 +355,7 @@ def _parameter(context: Context, call: ast.expr, name: str, depth: int = _DEPTH)
         default = isinstance(binding.value, ast.Constant)
         known = not default and context.flow.surely_bound(name, call)
         return name if known and name not in ("self", "cls") else None
-    origin = made_of(context, value_of(context, binding, name))
+    origin = made_of(context, bound_part(binding, name))
     if origin is None or origin == name:
         return None
     return _parameter(context, call, origin, depth - 1)

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.names.assigned import Assigned, bound_part
+from mpslint.semantics.names.assigned import Assigned
+from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.processes.main_module import Place, definition
 from mpslint.semantics.processes.worker_counts import LOADERS, argument
 from mpslint.semantics.syntax.index import FUNCTIONS

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.names.assigned import Assigned, bound_part
+from mpslint.semantics.names.assigned import Assigned
+from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.uses.switch_defaults import destination
 from mpslint.semantics.worlds.machines import MAC
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from mpslint.records import NamedTuple
 from mpslint.semantics.loops.intervals import turns_once
 from mpslint.semantics.loops.step_calls import called_by_name
-from mpslint.semantics.names.unpacked import given_to
+from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.steps.handed_back import comes_from_device_work
 from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.syntax.expressions import keyword
@@ -268,7 +268,7 @@ def _element(context: Context, node: ast.expr, names: int) -> tuple[ast.expr, Tu
     bindings = context.flow.reaching(node)
     if len(bindings) != 1:
         return None
-    given = given_to(bindings[0], node.id)
+    given = bound_part(bindings[0], node.id)
     return _element(context, given, names - 1) if given is not None else None
 
 

@@ -12,7 +12,7 @@ import enum
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.loops.loops import LoopKind
-from mpslint.semantics.names.unpacked import given_to
+from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.packages.consumers import reads_of
 from mpslint.semantics.uses.switch_defaults import is_default
 from mpslint.semantics.values.placement import is_host_copy
@@ -111,7 +111,7 @@ def _part(
             return _Part.MOVED if moved else _Part.AS_LOADED
     ways = set()
     for binding in bindings:
-        item = given_to(binding, node.id)
+        item = bound_part(binding, node.id)
         if item is None or not context.index.within(item, batch.loop):
             return None
         ways.add(_part(context, item, batch, moved=moved, depth=depth - 1))

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
-from mpslint.semantics.names.unpacked import given_to
+from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.saved.file_names import pattern_of, spelling_of
 from mpslint.semantics.saved.kept_numbers import is_made_of_numbers
 from mpslint.semantics.saved.numbered_files import numbered_place
@@ -63,7 +63,7 @@ def _one_of_those_written(context: Context, source: ast.expr, call: ast.Call) ->
     file the name holds, the same function has written it before."""
     if not isinstance(source, ast.Name):
         return False
-    given = [given_to(binding, source.id) for binding in context.flow.reaching(source)]
+    given = [bound_part(binding, source.id) for binding in context.flow.reaching(source)]
     places = {
         _place(context, value) if value is not None else None
         for value in given

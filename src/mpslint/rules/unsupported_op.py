@@ -27,14 +27,15 @@ what initializers fill that stand beside those of `torch.nn.init`; also where a 
 it there before, notebooks that name no device and import nothing that could, code that does not run
 on MPS, files that switch the fallback on, what is tried (unless its result is read behind the
 `try`, and no handler gives it another value), pooling to a single cell (`AdaptiveAvgPool3d(1)` is a
-mean, and so is `AdaptiveAvgPool3d((None, 1, 1))` of what another pool has left one cell of),
-factories without `device=`, and variants that depend on an argument's value (`norm(p="nuc")`).
-Tests. What torch_scatter makes of torch's own operators (`scatter_add`, `scatter_mean`), and
-operators of packages in code that makes data, no model. What transforms of a data set do with its
-samples (`data.vectors = ...; return data` in `__call__`), and functions that only they use. Methods
-such as `.take` and `.mode` that other libraries have too. With the default `min-torch`, only ops
-that torch 2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to
-an older release.
+mean, and so is `AdaptiveAvgPool3d((None, 1, 1))` of what another pool has left one cell of), what
+is float64, which no Mac's GPU holds: it is on the CPU, or its cast is told (MPS401), factories
+without `device=`, and variants that depend on an argument's value (`norm(p="nuc")`). Tests. What
+torch_scatter makes of torch's own operators (`scatter_add`, `scatter_mean`), and operators of
+packages in code that makes data, no model. What transforms of a data set do with its samples
+(`data.vectors = ...; return data` in `__call__`), and functions that only they use. Methods such as
+`.take` and `.mode` that other libraries have too. With the default `min-torch`, only ops that torch
+2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to an older
+release.
 
 ## Fix safety
 Unsafe: the op runs on the CPU on every machine. Offered where it takes one tensor.
@@ -52,6 +53,7 @@ from functools import partial
 
 from mpslint.facts.ops import NEVER, Release, release_text, support
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.patterns.followed_values import argument_for, callers
 from mpslint.patterns.on_cpu import compute_on_cpu, takes_one_tensor
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -68,6 +70,9 @@ def _names() -> tuple[bytes, ...]:
     found = {name.rpartition(".")[2] for name in (*table.native_since, *table.methods_since)}
     found |= extension_words()
     return tuple(name.encode() for name in sorted(found))
+
+
+_WIDE = ("float64", "complex128")
 
 
 @rule(
@@ -127,18 +132,28 @@ def _report(
 
 
 def _is_made_wide(context: Context, call: ast.Call) -> bool:
-    """Whether a call is given what is cast to float64 in it, which raises before it does on MPS."""
+    """Whether a call is given what is float64: where that is made, or moved, a Mac's GPU raises
+    before, so that what comes here is on the CPU."""
     return any(
-        isinstance(item, ast.Call)
-        and isinstance(item.func, ast.Attribute)
-        and (item.func.attr == "double" or _is_wide(context, context.dtypes.cast_of_to(item)))
+        context.dtypes.tensor(item) in _WIDE or _is_handed_wide(context, item)
         for given in call.args
         for item in ast.walk(given)
+        if isinstance(item, ast.expr)
     )
 
 
-def _is_wide(context: Context, dtype: ast.expr | None) -> bool:
-    return dtype is not None and context.dtypes.torch_dtype(dtype) == "float64"
+def _is_handed_wide(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is a parameter that all callers of its function, which nobody else uses, give
+    such a tensor."""
+    function = context.index.function(node)
+    reaching = context.flow.reaching(node) if isinstance(node, ast.Name) else ()
+    if not isinstance(node, ast.Name) or function is None:
+        return False
+    if not reaching or any(binding.kind != "parameter" for binding in reaching):
+        return False
+    calls = callers(context, function) or ()
+    handed = [argument_for(function, one, node.id) for one in calls if isinstance(one, ast.Call)]
+    return bool(handed) and all(context.dtypes.tensor(item) in _WIDE for item in handed)
 
 
 def _is_test(context: Context) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.terms.value_tables import FACTORIES, LIKE_FACTORIES
@@ -157,16 +158,17 @@ class DTypes(ArrayDTypes):
     def _tensor_of_name(self, node: ast.Name) -> str | None:
         found = set()
         for binding in self._flow.reaching(node):
-            if binding.kind not in ("assign", "annotate", "walrus"):
-                return None
-            found.add(self.tensor(binding.value))
+            found.add(self.tensor(bound_part(binding, node.id)))
         return found.pop() if len(found) == 1 else None
 
     def _promoted(self, node: ast.BinOp) -> str | None:
-        """float64 with Python numbers or its like stays float64; anything else is left open."""
+        """float64 with Python numbers or its like stays float64, and so does a product of matrices,
+        whose factors have one dtype or torch raises; anything else is left open."""
         left, right = self.tensor(node.left), self.tensor(node.right)
         if left == right:
             return left
+        if isinstance(node.op, ast.MatMult):
+            return left if right is None else right if left is None else None
         known, other = (left, node.right) if left is not None else (right, node.left)
         if known in ("float64", "float32", "float16") and self._is_python_number(other):
             return known

@@ -90,6 +90,14 @@ def test_a_function_that_is_there_serves_one_call(cli: Cli, project: Path) -> No
     assert "    wait_here()\n    return y" in text
 
 
+def test_a_function_that_asks_an_old_torch_first_serves_as_well(cli: Cli, project: Path) -> None:
+    helper = _HELPER.format(name="wait_here").replace("elif ", 'elif hasattr(torch, "mps") and ')
+
+    text = _fixed(cli, project, _HEAD + helper + _WAITS.format(name="a"))
+
+    assert "    wait_here()\n    return y" in text
+
+
 def test_one_that_does_more_serves_none(cli: Cli, project: Path) -> None:
     helper = _HELPER.format(name="wait_here") + "    print('waited')\n"
 

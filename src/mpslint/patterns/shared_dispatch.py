@@ -169,7 +169,7 @@ def _does_only(context: Context, binding: Binding, what: str) -> bool:
     if not isinstance(function, ast.FunctionDef) or required(function.args):
         return False
     calls = [item for item in ast.walk(function) if isinstance(item, ast.Call)]
-    names = [context.resolve(item.func) or "" for item in calls]
+    names = [context.resolve(item.func) or ast.unparse(item.func) for item in calls]
     done = {name for name in names if name.rpartition(".")[2] not in _ASKING}
     return done == {f"torch.cuda.{what}", f"torch.mps.{what}"}
 

@@ -17,7 +17,7 @@ SCHEDULE = """\
 import torch
 
 def _schedule(u: torch.Tensor, mean):
-    u = torch.as_tensor(u, dtype=torch.float64)
+    u = torch.as_tensor(u, dtype=torch.float32)
     return 1.0 - torch.special.expit(mean + torch.special.ndtri(u))
 
 def sigmas(steps, device):

@@ -155,7 +155,7 @@ class _Judging:
         purposes = [
             path
             for path in units
-            if not _is_test(path) and not is_among_tests(path) and computes[path]
+            if not _is_test(path) and not is_among_tests(_shown(path, whole)) and computes[path]
         ] or units
         stopped = [path for path in purposes if path in closed]
         share = sum(weights[path] for path in stopped) / (

@@ -86,6 +86,7 @@ class Neighbours(NotLookedAt):
         self._settings = settings
         self.modules = modules or Modules(settings)
         self._projects = projects = Projects(settings)
+        self.place = projects.place
         self._runs = ImportedRuns(self.modules, BuiltExtensions(self.modules, projects), projects)
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant, self.overheard)
@@ -114,7 +115,6 @@ class Neighbours(NotLookedAt):
         self._heard = [0]
         self._signed: dict[str, Consulted] = {}
         self._last = ("", "")
-        """The path that somebody asked for last, and the same from the root."""
 
     def take_over(self, known: Neighbours, changed: frozenset[str]) -> None:
         """Takes over what another one knows of the same files, of which those that are `changed`
@@ -411,7 +411,7 @@ class Neighbours(NotLookedAt):
     # inside
 
     def _absolute(self, path: str) -> str:
-        """A file asks for many names, one after another."""
+        """A path from the root; a file asks for many names, one after another."""
         if path != self._last[0]:
             self._last = path, os.path.abspath(path)
         return self._last[1]

@@ -60,7 +60,8 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.operands.extension_calls import extension_calls, extension_words
 from mpslint.semantics.operands.op_calls import falls_back, may_run_on_mps, oldest_release, op_calls
 from mpslint.semantics.operands.single_cells import leaves_one_cell
-from mpslint.semantics.syntax.paths import is_among_tests, parts
+from mpslint.semantics.purpose.test_files import lies_among_tests
+from mpslint.semantics.syntax.paths import parts
 from mpslint.semantics.terms.value import Kind
 
 
@@ -157,8 +158,7 @@ def _is_handed_wide(context: Context, node: ast.expr) -> bool:
 
 
 def _is_test(context: Context) -> bool:
-    path = context.source.path
-    return parts(path)[-1].startswith("test_") or is_among_tests(path)
+    return parts(context.source.path)[-1].startswith("test_") or lies_among_tests(context)
 
 
 def _on_cpu(context: Context, call: ast.Call, name: str) -> Fix | None:

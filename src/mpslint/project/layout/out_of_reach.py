@@ -76,6 +76,10 @@ class OutOfReach(NotLookedAt):
         self._note(qualified)
         return None
 
+    def place(self, path: str) -> str:
+        self.asked = True
+        return ""
+
     def offers(self, path: str, qualified: str) -> bool:
         self._note(qualified)
         return False
@@ -256,6 +260,9 @@ class Distant(NotLookedAt):
         self, path: str, qualified: str, words: tuple[bytes, ...] = ()
     ) -> Definition | None:
         return self._neighbours.definition(path, qualified, words)
+
+    def place(self, path: str) -> str:
+        return self._neighbours.place(path)
 
     def offers(self, path: str, qualified: str) -> bool:
         return self._neighbours.offers(path, qualified)

@@ -102,6 +102,12 @@ class Projects:
         """Whether a file belongs to a project at all."""
         return self._head(os.path.dirname(path)) is not None
 
+    def place(self, path: str) -> str:
+        """The path of a file below the head of its project, whatever folder that lies in itself."""
+        path = os.path.abspath(path)
+        head = self._head(os.path.dirname(path))
+        return os.path.relpath(path, head).replace(os.sep, "/") if head is not None else ""
+
     def wide(self, path: str) -> Whole | None:
         """The same of a larger project as well, for who asks once for all of it and needs no more
         of others than the notebooks."""

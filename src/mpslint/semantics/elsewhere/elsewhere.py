@@ -126,6 +126,9 @@ class Elsewhere(Protocol):
         """What defines `qualified`, with `words` only where its text may have one of them; None:
         not known."""
 
+    def place(self, path: str) -> str:
+        """The path of a file below the head of its project; empty: it belongs to none."""
+
     def offers(self, path: str, qualified: str) -> bool:
         """Whether a module of the project has a name of its own for others, or hands one on: what
         `from module import *` gives."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.purpose.test_files import lies_among_tests
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
-from mpslint.semantics.syntax.paths import is_among_tests, is_test
+from mpslint.semantics.syntax.paths import is_test
 from mpslint.semantics.uses.unused import is_program
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ def only_tests_run(context: Context, node: ast.AST) -> bool:
 def serves_tests(context: Context) -> bool:
     """Whether a file lies among tests, and is neither one of them, of which each part is asked who
     uses it, nor a program that somebody starts by itself."""
-    path = context.source.path
-    return is_among_tests(path) and not is_test(path) and not is_program(context)
+    if is_test(context.source.path) or not lies_among_tests(context):
+        return False
+    return not is_program(context)
 
 
 def _is_of_tests(context: Context, node: ast.AST, depth: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.paths import is_test
+from mpslint.semantics.syntax.paths import is_among_tests, is_test
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 def is_test_file(context: Context) -> bool:
     """Whether pytest reads this file and finds something: a name says nothing by itself."""
     return is_test(context.source.path) and _holds_tests(context)
+
+
+def lies_among_tests(context: Context) -> bool:
+    """Whether a file lies in a folder of tests of its project."""
+    around = context.elsewhere
+    return around is not None and is_among_tests(around.place(context.source.path))
 
 
 def _holds_tests(context: Context) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from mpslint.facts.priors import matches
 
-_NEAREST = 3
-
 
 def parts(path: str) -> list[str]:
     """`a/b.py` and `a\\b.py` are the folder `a` and the file `b.py`."""
@@ -27,7 +25,7 @@ def is_example(path: str) -> bool:
     return matches("folders-of-examples", "/".join([*parts(path)[:-1], ""]))
 
 
-def is_among_tests(path: str) -> bool:
-    """Whether a file lies in a folder of tests, or in one of the two below that: a project may lie
-    in a folder of any name."""
-    return matches("folders-of-tests", "/".join([*parts(path)[-_NEAREST - 1 : -1], ""]))
+def is_among_tests(place: str) -> bool:
+    """Whether a file lies in a folder of tests, by its path below the head of its project: that may
+    lie in a folder of any name."""
+    return matches("folders-of-tests", "/".join([*parts(place)[:-1], ""]))

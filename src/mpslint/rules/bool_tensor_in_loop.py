@@ -43,6 +43,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from mpslint.facts.machines import HOST_METHODS
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -74,8 +75,11 @@ _READING_FUNCTIONS = (
     *(f"math.{name}" for name in ("isnan", "isinf", "isfinite")),
 )
 _FINITE = ("isnan", "isinf", "isfinite", "isposinf", "isneginf")
-_OF_SIZES = ("size", "dim", "numel", "nelement", "len", "isinstance", "hasattr", "callable", "type")
+_OF_OBJECTS = frozenset({"len", "isinstance", "hasattr", "callable", "type"})
+_OF_SIZES = (HOST_METHODS - {"item", "tolist"}) | _OF_OBJECTS
+"""What answers without a look at the numbers."""
 _FIELDS = ("shape", "ndim", "dtype", "device", "requires_grad", "is_cuda")
+_OF_IDENTITY = (ast.Is, ast.IsNot)
 _JOINING = (ast.BoolOp, ast.UnaryOp, ast.GeneratorExp, ast.ListComp)
 _REDUCING = ("any", "all", "sum", "item", "max", "min")
 
@@ -199,7 +203,9 @@ def _draws_again(node: ast.AST) -> bool:
 
 def _is_of_sizes(node: ast.expr) -> bool:
     """`x.size(2) == width`, `len(x) > 1`: of numbers, whatever an annotation says of the other
-    side; and `isinstance(x, Tensor)`."""
+    side; and `isinstance(x, Tensor)`, `x.is_complex()`, `x is not None`."""
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], _OF_IDENTITY):
+        return True
     sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node]
     for side in sides:
         if isinstance(side, ast.Call) and last_name(side.func) in _OF_SIZES:

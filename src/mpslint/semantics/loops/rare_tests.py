@@ -4,6 +4,7 @@ done now and then."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
@@ -16,6 +17,7 @@ from mpslint.semantics.loops.loop_tests import (
     deciding_names,
 )
 from mpslint.semantics.loops.seldom_arms import Elapsed, counts, is_seldom_case, seldom_arm
+from mpslint.semantics.names.private_calls import given_by_all
 from mpslint.semantics.syntax.index import LOOPS
 
 if TYPE_CHECKING:
@@ -23,13 +25,15 @@ if TYPE_CHECKING:
     from mpslint.semantics.names.names import Names
     from mpslint.semantics.syntax.index import Index
 
-_NAMES_FOLLOWED = 2
-"""`every = step % 50`, `is_log_step = every == 0`, and the test: more is not seen in real code."""
+_NAMES_FOLLOWED = 4
+"""`every = step % 50`, `log = every == 0`, and two functions that hand it on to the test: more is
+not seen in real code."""
 
 
 class RareTests:
     def __init__(self, index: Index, names: Names, flow: Flow) -> None:
         self._index = index
+        self._names = names
         self._elapsed = Elapsed(names, flow)
         self._flow = flow
         self._known: dict[tuple[ast.expr, int], bool] = {}
@@ -52,6 +56,8 @@ class RareTests:
             for binding in self._flow.reaching(name)
         ):
             return True
+        if depth and any(self._is_rarely_true(name, depth) for name in _needed(test)):
+            return True
         counters = self._counters(test)
         for item in ast.walk(test):
             if isinstance(item, ast.Call):
@@ -72,6 +78,29 @@ class RareTests:
                 if any(isinstance(s, ast.Name) and matches("step-counters", s.id) for s in sides):
                     return True
         return False
+
+    def _is_rarely_true(self, name: ast.Name, depth: int) -> bool:
+        """Whether what a name holds asks of the turn: `log = i == last`; or what all give who call
+        the function that it is a parameter of: `if log:` of `self._step(batch, i == last)`."""
+        bindings = self._flow.reaching(name)
+        if len(bindings) != 1:
+            return False
+        node, value = bindings[0].node, bindings[0].value
+        given = [value] if bindings[0].kind == "assign" and answers(value) else []
+        if isinstance(node, ast.arg):
+            given = [*given_by_all(self._index, self._names, node)]
+        return bool(given) and all(
+            self.few_turns_pass(test) or self._needs_one_turn(test) or self.holds(test, depth - 1)
+            for test in given
+            if test is not None
+        )
+
+    def _needs_one_turn(self, test: ast.expr) -> bool:
+        """`log and i == last`"""
+        counters = self._counters(test, few=False)
+        is_all = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+        parts = test.values if is_all else [test]  # type: ignore[attr-defined]
+        return any(arm_of_one_turn(part, counters) is True for part in parts)
 
     def of_one_turn(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
         """Whether `child` stands in the arm of `branch` that one turn alone comes to; the other
@@ -135,3 +164,12 @@ class RareTests:
                     self._counted[parent] = counted_by(parent, self._flow)
                 found |= self._counted[parent]
         return found
+
+
+def _needed(test: ast.expr) -> Iterator[ast.Name]:
+    """The names that have to be true for `test` to hold."""
+    if isinstance(test, ast.Name):
+        yield test
+    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for value in test.values:
+            yield from _needed(value)

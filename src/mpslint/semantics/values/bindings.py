@@ -76,6 +76,12 @@ class BoundValues:
                 return value._replace(loss=True, computed=True, by_use=True)
         return value
 
+    def item_by_use(self, item: ast.Subscript) -> Value:
+        """What is done with the items of a table says of one that nothing else tells of."""
+        if not self._gradients.item_goes_back(item):
+            return UNKNOWN
+        return Value(Kind.TENSOR, None, loss=True, computed=True, by_use=True)
+
     def _given(self, binding: Binding, name: ast.Name) -> Value:
         if binding.kind in ("assign", "annotate", "walrus"):
             return self._values.of(binding.value)

@@ -43,6 +43,30 @@ class Gradients:
         """Whether what `binding` gives its name is what `backward()` is called on later."""
         return binding.kind in _FROM_EXPRESSIONS and binding in self._bindings
 
+    def item_goes_back(self, item: ast.Subscript) -> bool:
+        """Whether `losses["all"]` is what `backward()` is called on somewhere else; so are they all
+        for whom a key is chosen as the program runs (`losses[name]`)."""
+        table, key = item.value, item.slice
+        if not isinstance(table, ast.Name):
+            return False
+        return any(
+            isinstance(other.value, ast.Name)
+            and other.value.id == table.id
+            and (not isinstance(key, ast.Constant) or ast.dump(other.slice) == ast.dump(key))
+            and not set(self._flow.reaching(table)).isdisjoint(self._flow.reaching(other.value))
+            for other in self._items
+        )
+
+    @cached_property
+    def _items(self) -> list[ast.Subscript]:
+        """What stands under a key and goes back."""
+        bases = [
+            _scaled(call.func.value)
+            for call in self._index.calls.get("backward", ())
+            if isinstance(call.func, ast.Attribute) and _is_of_tensors(call)
+        ]
+        return [base for base in bases if isinstance(base, ast.Subscript)]
+
     @cached_property
     def _bindings(self) -> set[Binding]:
         found: set[Binding] = set()

@@ -335,9 +335,11 @@ class Values:
             return base
         if base.kind is Kind.MODULE or (base.kind is Kind.UNKNOWN and base.devices is not None):
             return base
-        if base.kind is Kind.SEQUENCE:
-            return self._sequences.item(node.value, node.slice)
-        return self._sequences.stored(node.value, node.slice)
+        part = self._sequences.item if base.kind is Kind.SEQUENCE else self._sequences.stored
+        known = part(node.value, node.slice)
+        if known.kind is Kind.UNKNOWN and known.devices is None:
+            return self._bindings.item_by_use(node)
+        return known
 
     def _sequence(self, node: ast.expr) -> Value:
         return Value(Kind.SEQUENCE)

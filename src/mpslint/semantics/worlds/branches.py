@@ -25,7 +25,7 @@ from mpslint.semantics.worlds.machines import (
     sent_away,
 )
 from mpslint.semantics.worlds.ranked_tests import answered, starts_group
-from mpslint.semantics.worlds.state import Env
+from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import (
     BOT,
     CONST,
@@ -176,13 +176,14 @@ class Branches(Expressions):
         through = frame.mask
         for worlds, _ in frame.returns[returned:]:
             through |= worlds
-        if mask & MAC & frame.refused & ~through & mac_of_ported(through):
+        refused = mask & MAC & frame.refused & ~through
+        if refused & mac_of_ported(through) and not _goes_on_elsewhere(node, frame.function):
             self.emit(
                 Kind.REFUSED,
                 node,
                 worlds=mask,
                 tests=tests,
-                likely=self.was_asked(mask & MAC & frame.refused & ~through, node.test),
+                likely=self.was_asked(refused, node.test),
             )
 
     def was_asked(self, worlds: int, test: ast.expr) -> bool:
@@ -311,3 +312,17 @@ class Branches(Expressions):
                 tests |= a.tests
             return yes, no, tests
         return rest, rest, NO_TESTS
+
+
+def _goes_on_elsewhere(refusing: ast.If, function: Function | None) -> bool:
+    """Whether the same function asks the same again and then goes another way: `if chosen ==
+    "flash": if not HAS_FLASH: raise`, and below `if not HAS_FLASH: return plain(x)`. An error for
+    who chose is no refusal for all."""
+    text = ast.unparse(refusing.test)
+    return function is not None and any(
+        isinstance(other, ast.If)
+        and other is not refusing
+        and not isinstance(other.body[-1], ast.Raise)
+        and ast.unparse(other.test) == text
+        for other in ast.walk(function.node)
+    )

@@ -14,7 +14,7 @@ from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.filled_lists import filled_by, iterated
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.loaded import is_loaded
-from mpslint.semantics.worlds.machines import ALL, MACS, sent_away
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, sent_away
 from mpslint.semantics.worlds.names import Names
 from mpslint.semantics.worlds.operators import (
     arithmetic,
@@ -170,6 +170,8 @@ class Expressions(Names):
         parted = yes != mask or no != mask
         if values[0].__class__ is Atom and values[1].__class__ is Atom:
             values = [_by_index(values[0], values[1]), _by_index(values[1], values[0])]
+            if parted and not tests.isdisjoint(self.cuda_tests):
+                values = [_of_cuda(values[0], values[1], yes), _of_cuda(values[1], values[0], no)]
         return self.picked(yes, values[0], no, values[1], tests if parted else NO_TESTS)
 
     def _in_arm(self, node: ast.expr) -> tuple[Value, bool]:
@@ -383,6 +385,18 @@ def _by_index(value: Value, other: Value) -> Value:
     if other.kind != DEVICE or value.kind != CONST or type(value.v) not in (int, str):
         return value
     return Atom(DEVICE, "cuda", value.node) if str(value.v).isdecimal() else value
+
+
+def _of_cuda(value: Value, other: Value, worlds: int) -> Value:
+    """What nobody knows, in the arm that machines with CUDA alone come to, where all others get the
+    CPU: `cfg.device if torch.cuda.is_available() else "cpu"`. It names a device of CUDA, or the
+    test in front of it would be for nothing."""
+    assert isinstance(value, Atom)
+    assert isinstance(other, Atom)
+    is_open = value.kind == UNKNOWN or (value.kind == DEVICE and value.v == "?")
+    if not is_open or worlds & MAC or not worlds & NVIDIA:
+        return value
+    return Atom(DEVICE, "cuda", value.node) if (other.kind, other.v) == (DEVICE, "cpu") else value
 
 
 def any_of(*items: Atom) -> Atom:

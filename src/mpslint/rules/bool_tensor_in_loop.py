@@ -248,9 +248,10 @@ def _needless(context: Context, node: ast.AST) -> Confidence:
         parent, child = context.index.parents[parent], parent
     if isinstance(parent, ast.Assert) and child is parent.test:
         return Confidence.CERTAIN
+    if not _asks_for_numbers(context, node):
+        return Confidence.INFERRED
     decides = isinstance(parent, ast.If | ast.IfExp) and decides_what_comes(context, parent)
-    is_certain = _asks_for_numbers(context, node) and not decides
-    return Confidence.CERTAIN if is_certain else Confidence.INFERRED
+    return Confidence.INFERRED if decides else Confidence.CERTAIN
 
 
 def _asks_for_numbers(context: Context, node: ast.AST) -> bool:

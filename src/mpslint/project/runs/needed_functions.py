@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from mpslint.semantics.syntax.expressions import is_main_test, taken_by
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.node_kinds import of_kinds
 
 
 def needs(tree: ast.Module, qualified: Collection[str]) -> bool:
@@ -15,7 +16,7 @@ def needs(tree: ast.Module, qualified: Collection[str]) -> bool:
     that is there and does not end in an error."""
     names = {
         alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in of_kinds(tree, {ast.ImportFrom})
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
         if taken_by(node, alias) in qualified

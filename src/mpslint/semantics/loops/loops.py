@@ -22,6 +22,7 @@ from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode, Index
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.values.values import Kind, Values
 
 Loop = ast.For | ast.AsyncFor | ast.While
@@ -207,7 +208,7 @@ class Loops:
         """Whether `node` queues device work: calls a model, runs backward or an optimizer step."""
         return any(
             isinstance(item, ast.Call) and (self._trains(item) or self._is_model_call(item))
-            for item in ast.walk(node)
+            for item in of_kinds(node, {ast.Call})
         )
 
     def repeats(self, node: ast.AST) -> bool:

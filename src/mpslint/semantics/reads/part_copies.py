@@ -23,6 +23,7 @@ from mpslint.semantics.reads.element_reads import (
     run_by,
 )
 from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.worlds.machines import MACS
 
@@ -126,7 +127,7 @@ def _reckoned_again(context: Context, call: ast.Call) -> ast.For | None:
         return None
     if not isinstance(loop.iter, ast.Call) or last_name(loop.iter.func) not in _NUMBERED:
         return None
-    if any(isinstance(item, ast.Break | ast.Return | ast.Await) for item in ast.walk(loop)):
+    if of_kinds(loop, {ast.Break, ast.Return, ast.Await}):
         return None
     assert isinstance(call.func, ast.Attribute)
     if context.values.of(call.func.value).kind is not Kind.TENSOR:

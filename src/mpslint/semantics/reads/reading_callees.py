@@ -98,25 +98,24 @@ def reads_what_it_is_given(context: Context, call: ast.Call) -> Reading | None:
     is a tensor of a device here."""
     if not isinstance(call.func, ast.Name | ast.Attribute):
         return None
-    given = [*call.args, *(item.value for item in call.keywords)]
     names = list(_qualified(context, call.func)) or list(methods(context, call.func))
-    if not names or not any(is_on_device(context, item) for item in given):
+    # Most functions read nothing, which is known by the name; where an argument lies is not.
+    found = next((read for name in names if (read := _reading(context, name)) is not None), None)
+    given = [*call.args, *(item.value for item in call.keywords)]
+    if found is None or not any(is_on_device(context, item) for item in given):
         return None
-    known: dict[str, Reading | None]
-    known = context.memo.setdefault(_KNOWN, {})  # type: ignore[assignment]
-    for name in names:
-        if name not in known:
-            known[name] = _summary(context, name)
-        if known[name] is not None:
-            found = known[name]
-            break
-    else:
-        return None
-    assert found is not None
     if any(is_on_device(context, item) for item in _for(call, found, found.read)):
         return found
     counted = _for(call, found, found.bare)
     return found if any(is_device_tensor(context, item) for item in counted) else None
+
+
+def _reading(context: Context, name: str) -> Reading | None:
+    known: dict[str, Reading | None]
+    known = context.memo.setdefault(_KNOWN, {})  # type: ignore[assignment]
+    if name not in known:
+        known[name] = _summary(context, name)
+    return known[name]
 
 
 def _for(call: ast.Call, found: Reading, read: frozenset[str]) -> Iterator[ast.expr]:

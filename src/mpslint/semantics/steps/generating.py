@@ -14,6 +14,7 @@ from mpslint.semantics.loops.loops import Loop, LoopKind
 from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.values.placement import has_host_copy
 
@@ -37,8 +38,8 @@ def generating(context: Context, node: ast.AST) -> Loop | None:
     known: dict[Loop, frozenset[LoopKind]]
     known = context.memo.setdefault(_KINDS, {})  # type: ignore[assignment]
     if loop not in known:
-        inner = (item for item in ast.walk(loop) if isinstance(item, ast.For | ast.While))
-        known[loop] = frozenset(loops.kind(item) for item in inner)
+        inner = of_kinds(loop, {ast.For, ast.While})
+        known[loop] = frozenset(loops.kind(item) for item in inner)  # type: ignore[arg-type]
     kinds = known[loop]
     if LoopKind.TRAIN in kinds or kinds.isdisjoint((LoopKind.EVAL, LoopKind.DEVICE)):
         return None
@@ -58,7 +59,8 @@ def _counts(context: Context, loop: Loop) -> bool:
     if not isinstance(header, ast.Call) or last_name(header.func) not in ("range", "trange"):
         return False
     return not any(
-        isinstance(item, ast.Call) and last_name(item.func) == "len" for item in ast.walk(header)
+        isinstance(item, ast.Call) and last_name(item.func) == "len"
+        for item in of_kinds(header, {ast.Call})
     )
 
 

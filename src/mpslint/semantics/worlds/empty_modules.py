@@ -14,6 +14,7 @@ from typing import Any
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Class, Env
 from mpslint.semantics.worlds.values import (
@@ -87,7 +88,7 @@ def has_part(cls: Class, name: str) -> bool:
     made = cls.methods.get("__init__")
     values = [
         item.value
-        for item in (ast.walk(made.node) if made is not None else ())
+        for item in (of_kinds(made.node, {ast.Assign}) if made is not None else ())
         if isinstance(item, ast.Assign)
         and any(isinstance(to, ast.Attribute) and to.attr == name for to in item.targets)
     ]

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def worlds_of_trial(tree: ast.Module, main: ast.stmt | None, project: Project | 
     if project is None or main is None:
         return ALL
     own = {item.name for item in tree.body if isinstance(item, (*FUNCTIONS, ast.ClassDef))}
-    named = {item.id for item in ast.walk(main) if isinstance(item, ast.Name)}
+    named = {item.id for item in of_kinds(main, {ast.Name}) if isinstance(item, ast.Name)}
     worlds = 0
     for name in sorted(own & named):
         entered = project.entered(name)

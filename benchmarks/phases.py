@@ -13,13 +13,12 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from mpslint.project.project.runs import imported_runs
-
-from mpslint.checking.checking import linter
+from mpslint.checking import linter
 from mpslint.findings import suppress
 from mpslint.folders.discovery import targets
 from mpslint.output import Style, render
 from mpslint.porting import foreseen
+from mpslint.project.runs import imported_runs
 from mpslint.project.runs.reached import Reached
 from mpslint.running import runner
 from mpslint.semantics.names.names import Names

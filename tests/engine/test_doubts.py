@@ -149,6 +149,15 @@ def test_what_takes_the_tensor_off_the_device_or_is_not_run_keeps_nothing_back(
     assert is_opened(folder, capsys, program=used + START + CALL + rest)[0]
 
 
+def test_what_a_module_has_by_a_star_is_no_compiled_module(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    areas = '__all__ = ["_area"]\n\n\ndef _area(x):\n    return x\n'
+    program = "from shapes import _area\n" + START + CALL + "print(_area(out))\n"
+    texts = {"shapes": "from areas import *\n", "areas": areas}
+    assert is_opened(folder, capsys, program=program, **texts)[0]
+
+
 MODEL = """\
 import torch
 from torch import nn
@@ -326,7 +335,7 @@ def test_a_file_is_parsed_for_doubts_once_and_only_where_its_words_allow_one(
         return trees[-1]
 
     project = Projects().of(Settings(root=str(folder)))
-    found = ProgramFiles(project, [str(path)]).doubts(str(path), tree_of)
+    found = ProgramFiles(lambda _: project, [str(path)]).doubts(str(path), tree_of)
     assert (len(trees), len(found)) == (asked, asked)
 
 

@@ -166,7 +166,7 @@ def parts(tree: ast.Module) -> list[Part]:
                     rest.append(item)
                     found.append(_part(statement.name, "", item, [item]))
             found.append(Part(statement.name, "", 0, 0, used(rest)))
-        elif not _is_program(statement):
+        elif not is_program(statement):
             loose.append(statement)
     return [*found, *map(_loose, loose)]
 
@@ -187,7 +187,7 @@ def _loose(statement: ast.stmt) -> Part:
 def programs(tree: ast.Module) -> list[Part]:
     """What a file does when it is run by itself: below its test of `__name__`, else by calls that
     stand at its top; empty for one that only defines things."""
-    main = [one for one in tree.body if _is_program(one)]
+    main = [one for one in tree.body if is_program(one)]
     loose = [one for one in tree.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef))]
     if not main and not any(_runs(one) for one in loose):
         return []
@@ -206,7 +206,7 @@ def _part(owner: str, name: str, node: ast.stmt, body: Sequence[ast.AST]) -> Par
     return Part(owner, name, node.lineno, node.end_lineno or node.lineno, used(body))
 
 
-def _is_program(statement: ast.stmt) -> bool:
+def is_program(statement: ast.stmt) -> bool:
     """`if __name__ == "__main__":`, which no import runs."""
     if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Compare):
         return False

@@ -58,7 +58,7 @@ class HalfPorts:
         program: ProgramFiles,
         starting: Iterable[str],
     ) -> None:
-        """`program` knows what files hold and lead to; `starting` are those that may be programs."""
+        """`program` knows what files hold and lead to; `starting` may be programs."""
         self._files = files
         self._program = program
         self._text_of = program.text_of

@@ -149,6 +149,58 @@ def test_what_takes_the_tensor_off_the_device_or_is_not_run_keeps_nothing_back(
     assert is_opened(folder, capsys, program=used + START + CALL + rest)[0]
 
 
+ABROAD = "import warpnet\nimport numpy as np\nimport argparse\nimport os\n" + START + CALL
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "def shown(x) -> warpnet.Points:\n    return net(x)\n\nshown(out)\n",
+        "print(isinstance(out, warpnet.Points), warpnet.__version__ > '1')\n",
+        "try:\n    print(net(out))\nexcept (ValueError, warpnet.Failed):\n    raise\n",
+        "argparse.ArgumentParser().add_argument('--size', action=warpnet.Sizes)\n",
+        "settings = warpnet.read(os.path.join('a', 'b'))\nprint(net(out * int(settings.size)))\n",
+        "bar = warpnet.Bar(len(out), title=f'{out}')\nfor one in range(3):\n    bar.update(one)\n",
+        "view = warpnet.View()\nview.add_image(out.cpu().numpy(), name='a')\n",
+        "with warpnet.open('a', 'r') as file:\n    found = torch.from_numpy(np.array(file['a']))\n",
+        "def sized(path: str, size=3):\n    for one in warpnet.tiles(path, size):\n"
+        "        print(one, np.mean(one))\n\nsized('a')\n",
+    ],
+)
+def test_a_package_that_no_tensor_goes_to_or_comes_from_keeps_nothing_back(
+    folder: Path, capsys: pytest.CaptureFixture[str], rest: str
+) -> None:
+    assert is_opened(folder, capsys, program=ABROAD + rest)[0]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "def drawn(x: warpnet.Points):\n    return net(x.values)\n\ndrawn(out)\n",
+        "warpnet.patch()\n",
+        "print(warpnet.points(out == 0))\n",
+        "print(warpnet.item(out))\n",
+        "warped = warpnet.load('a')\nwarped.to(device)\n",
+        "warped = warpnet.load('a').eval()\nprint(warped)\n",
+        "warped = warpnet.load('a')\nprint(warped(out))\n",
+        "warped = warpnet.Net()\nprint(warped.layer(net(out)))\n",
+        "place = 'cuda:0' if torch.cuda.is_available() else 'cpu'\nprint(warpnet.load(place))\n",
+        "print(warpnet.load('a', device=torch.device('cpu')))\n",
+        "class Warp:\n    def set(self):\n        self.net = warpnet.load('a')\n\nWarp().set()\n",
+        "def made():\n    return warpnet.load('a')\n\nprint(made())\n",
+        "points = warpnet.read('a')\nprint(net(points))\n",
+        "with warpnet.fast():\n    print(net(out))\n",
+        "class Warped(warpnet.Net):\n    pass\n\nWarped()\n",
+    ],
+)
+def test_a_package_that_a_tensor_may_go_to_or_come_from_keeps_its_programs_on_the_cpu(
+    folder: Path, capsys: pytest.CaptureFixture[str], rest: str
+) -> None:
+    opened, said = is_opened(folder, capsys, program=ABROAD + rest)
+    assert not opened
+    assert "`warpnet` is not known to work with tensors on MPS" in said.replace("\n", " ")
+
+
 def test_what_a_module_has_by_a_star_is_no_compiled_module(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

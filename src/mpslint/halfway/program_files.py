@@ -112,7 +112,7 @@ class ProgramFiles:
         if tree is None:
             return []
         nodes = of_kinds(tree, kinds)
-        found = list(understood_packages.uses(nodes, near)) if near else []
+        found = list(understood_packages.uses(tree, nodes, near)) if near else []
         if steps is not None:
             found += steps.rows(text, nodes)
         doubts = [Doubt(*one) for one in found]

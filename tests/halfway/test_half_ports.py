@@ -782,3 +782,15 @@ def test_what_ends_a_program_with_cuda_as_well_may_not_end_it_on_the_cpu(folder:
     choice = 'device = "cuda" if torch.cuda.is_available() else "cpu"\n'
     chosen = SHOWN.replace(".cuda()", ".to(device)").replace("\nnet =", choice + "\nnet =", 1)
     assert changed(folder, program=chosen, net="from torch.nn import Identity as Net\n") == set()
+
+
+DERIVED = NET_FILE + "\n\nclass Warped(warpnet.Base):\n    def forward(self, x):\n        return x\n"
+
+
+def test_what_a_class_is_derived_from_is_on_the_way_of_its_users(folder: Path) -> None:
+    used = PROGRAM_OF_NET.replace("import Net", "import Warped as Net")
+    assert changed(folder, net="import warpnet\n" + DERIVED, program=used) == set()
+
+
+def test_what_a_class_is_derived_from_is_on_the_way_of_none_beside_it(folder: Path) -> None:
+    assert changed(folder, net="import warpnet\n" + DERIVED) == {"net", "program"}

@@ -165,10 +165,19 @@ def parts(tree: ast.Module) -> list[Part]:
                 else:
                     rest.append(item)
                     found.append(_part(statement.name, "", item, [item]))
-            found.append(Part(statement.name, "", 0, 0, used(rest)))
+            first, last = _head(statement)
+            found.append(Part(statement.name, "", first, last, used(rest)))
         elif not is_program(statement):
             loose.append(statement)
     return [*found, *map(_loose, loose)]
+
+
+def _head(statement: ast.ClassDef) -> tuple[int, int]:
+    """The rows of what a class is derived from and marked with, which only its users come to."""
+    inner = statement.body[0]
+    above = [one.lineno for one in getattr(inner, "decorator_list", ())]
+    first = min((statement.lineno, *(one.lineno for one in statement.decorator_list)))
+    return first, max(statement.lineno, min((inner.lineno, *above)) - 1)
 
 
 def _loose(statement: ast.stmt) -> Part:

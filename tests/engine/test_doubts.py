@@ -134,6 +134,15 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
             "    mask[0] = 0\n    return mask\n\n"
             "mask = torch.from_numpy(made(3)).to(device)\n",
         ),
+        (
+            "import numpy as np\n",
+            "kept = np.array([1.0, 2.0], dtype=np.float32)\n"
+            "for at in range(2):\n    net(torch.from_numpy(kept[at : at + 1]).to(device))\n",
+        ),
+        (
+            "import numpy as np\n",
+            "kept = out.detach().cpu().numpy()\nnet(torch.from_numpy(kept[0]).to(device))\n",
+        ),
         ("", "print(torch.fft.rfft(out))\n"),
         (
             "from fastprogress import progress_bar\n",

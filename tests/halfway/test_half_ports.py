@@ -784,7 +784,9 @@ def test_what_ends_a_program_with_cuda_as_well_may_not_end_it_on_the_cpu(folder:
     assert changed(folder, program=chosen, net="from torch.nn import Identity as Net\n") == set()
 
 
-DERIVED = NET_FILE + "\n\nclass Warped(warpnet.Base):\n    def forward(self, x):\n        return x\n"
+DERIVED = (
+    NET_FILE + "\n\nclass Warped(warpnet.Base):\n    def forward(self, x):\n        return x\n"
+)
 
 
 def test_what_a_class_is_derived_from_is_on_the_way_of_its_users(folder: Path) -> None:

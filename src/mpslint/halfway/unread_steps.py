@@ -33,6 +33,8 @@ _NARROW = frozenset(
     | {"single", "float16", "bfloat16", "int8", "int16", "type", "LongTensor", "IntTensor"}
     | {"randint", "permutation", "argsort", "argmax", "argmin", "searchsorted", "bincount"}
 )
+_WIDENING = frozenset({"double", "to", "type", "astype", "mean", "std", "var", "dot"})
+"""Methods that may make float64 of what is none."""
 _NARROW_DTYPES = frozenset(
     {"float32", "single", "float16", "half", "int64", "int32", "int16", "int8", "uint8", "bool"}
 )
@@ -201,9 +203,11 @@ def _is_unread_array(node: ast.expr, narrow: Callable[[str], bool]) -> bool:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in _SENT:
             made = node.args[0] if node.args else None
+            while isinstance(made, ast.Subscript):  # A part of an array is of its dtype.
+                made = made.value
             named = made.func if isinstance(made, ast.Call) else made
             is_known = isinstance(named, ast.Name) and narrow(named.id)
-            return not (_is_narrow(node) or is_known)
+            return not (_is_narrow(node) or is_known or _was_on_device(made))
         if node.func.attr in _NARROW:
             return False
         node = node.func.value
@@ -265,8 +269,17 @@ def _held_narrow(nodes: Sequence[ast.AST]) -> frozenset[str]:
     return frozenset(name for name, is_narrow in narrow.items() if is_narrow)
 
 
+def _was_on_device(node: ast.AST | None) -> bool:
+    """`net(x).cpu().numpy()`: no Mac's GPU holds float64, of which this could be."""
+    names = set()
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        names.add(node.func.attr)
+        node = node.func.value
+    return names >= {"cpu", "numpy"} and names.isdisjoint(_WIDENING)
+
+
 def _makes_known(call: ast.Call) -> bool:
-    if any(map(_says_narrow, call.keywords)):
+    if any(map(_says_narrow, call.keywords)) or _was_on_device(call):
         return True
     name = _last(call.func)
     if name == "astype" and call.args:

@@ -79,6 +79,12 @@ def test_a_program_of_which_all_is_understood_is_opened(
         ),
         (
             "import numpy as np\n",
+            "kept = np.load('a.npz')\n"
+            "net(torch.tensor(np.expand_dims(kept['a'], axis=0)).to(device))\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
             "scores = torch.from_numpy(-np.load('scores.npy')).cuda()\n",
             "may be given float64",
         ),
@@ -142,6 +148,12 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
         (
             "import numpy as np\n",
             "kept = out.detach().cpu().numpy()\nnet(torch.from_numpy(kept[0]).to(device))\n",
+        ),
+        (
+            "import numpy as np\n",
+            "kept = np.load('a.npz')['a']\n"
+            "net(torch.tensor(np.expand_dims(kept, axis=0)).float().to(device))\n"
+            "net(torch.tensor(np.asarray(kept, dtype=np.float32)).to(device))\n",
         ),
         ("", "print(torch.fft.rfft(out))\n"),
         (

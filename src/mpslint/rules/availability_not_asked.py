@@ -22,7 +22,7 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 A function that is handed on, stored for a call later, or compared.
 
 ## Fix safety
-Safe in a choice between CUDA and the CPU: where there is no CUDA, the device that was chosen raised.
+Safe in a choice between CUDA and the CPU: where there is no CUDA, the chosen device raised.
 Unsafe elsewhere: where the answer is no, the other arm is taken for the first time.
 
 ## References

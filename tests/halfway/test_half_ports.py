@@ -796,3 +796,15 @@ def test_what_a_class_is_derived_from_is_on_the_way_of_its_users(folder: Path) -
 
 def test_what_a_class_is_derived_from_is_on_the_way_of_none_beside_it(folder: Path) -> None:
     assert changed(folder, net="import warpnet\n" + DERIVED) == {"net", "program"}
+
+
+MARKED = NET_FILE + "\n\n@warpnet.compiled\ndef warp(x):\n    return x\n"
+
+
+def test_what_marks_a_function_is_on_the_way_of_none_who_do_not_call_it(folder: Path) -> None:
+    assert changed(folder, net="import warpnet\n" + MARKED) == {"net", "program"}
+
+
+def test_what_marks_a_function_is_on_the_way_of_who_calls_it(folder: Path) -> None:
+    used = PROGRAM_OF_NET.replace("import Net", "import Net, warp") + "print(warp(net))\n"
+    assert changed(folder, net="import warpnet\n" + MARKED, program=used) == set()

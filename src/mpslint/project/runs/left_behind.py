@@ -174,10 +174,7 @@ def parts(tree: ast.Module) -> list[Part]:
 
 def _head(statement: ast.ClassDef) -> tuple[int, int]:
     """The rows of what a class is derived from and marked with, which only its users come to."""
-    inner = statement.body[0]
-    above = [one.lineno for one in getattr(inner, "decorator_list", ())]
-    first = min((statement.lineno, *(one.lineno for one in statement.decorator_list)))
-    return first, max(statement.lineno, min((inner.lineno, *above)) - 1)
+    return _top(statement), max(statement.lineno, _top(statement.body[0]) - 1)
 
 
 def _loose(statement: ast.stmt) -> Part:
@@ -212,7 +209,13 @@ def _runs(statement: ast.stmt) -> bool:
 
 
 def _part(owner: str, name: str, node: ast.stmt, body: Sequence[ast.AST]) -> Part:
-    return Part(owner, name, node.lineno, node.end_lineno or node.lineno, used(body))
+    return Part(owner, name, _top(node), node.end_lineno or node.lineno, used(body))
+
+
+def _top(node: ast.stmt) -> int:
+    """The first row of a statement, of one with decorators that of the first of these."""
+    marks: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min((node.lineno, *(one.lineno for one in marks)))
 
 
 def is_program(statement: ast.stmt) -> bool:

@@ -182,6 +182,7 @@ ABROAD = "import warpnet\nimport numpy as np\nimport argparse\nimport os\n" + ST
         "argparse.ArgumentParser().add_argument('--size', action=warpnet.Sizes)\n",
         "settings = warpnet.read(os.path.join('a', 'b'))\nprint(net(out * int(settings.size)))\n",
         "bar = warpnet.Bar(len(out), title=f'{out}')\nfor one in range(3):\n    bar.update(one)\n",
+        "net.load_state_dict(torch.load(warpnet.fetched('a'), map_location='cpu'))\n",
         "view = warpnet.View()\nview.add_image(out.cpu().numpy(), name='a')\n",
         "with warpnet.open('a', 'r') as file:\n    found = torch.from_numpy(np.array(file['a']))\n",
         "def sized(path: str, size=3):\n    for one in warpnet.tiles(path, size):\n"

@@ -50,8 +50,10 @@ _OF_MODULES = frozenset(
     | {"children", "compile", "step", "zero_grad", "backward", "share_memory", "register_buffer"}
 )
 """Methods of what holds tensors, or moves them."""
-_TAKING = frozenset({"tensor", "as_tensor", "from_numpy", "FloatTensor", "LongTensor", "Tensor"})
-"""Functions of torch that make a tensor of what lies on the host."""
+_TAKING = frozenset(
+    {"tensor", "as_tensor", "from_numpy", "FloatTensor", "LongTensor", "Tensor", "load"}
+)
+"""Functions of torch that make a tensor of what lies on the host, or read a file."""
 _DEEPEST = 40
 
 

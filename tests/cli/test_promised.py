@@ -277,3 +277,39 @@ def test_a_notebook_that_is_larger_than_what_a_project_reads_of_others_stops_no_
     ran = cli("check", "--output-format", "json")
     assert {found["code"] for found in json.loads(ran.out)} == {"MPS102", "MPS103"}
     assert (ran.code, ran.err) == (1, "")
+
+
+def test_a_package_that_a_neighbour_installs_is_the_project_s_own(cli: Cli, project: Path) -> None:
+    used = "import torch\nfrom warpnet import Net\n\nnet = Net().cuda()\n"
+    write(project, program=used + "print(net(torch.ones(1, 2).cuda()))\n")
+    part = project / "core"
+    (part / "src" / "warpnet").mkdir(parents=True)
+    (part / "src" / "warpnet" / "__init__.py").write_text("from .net import Net\n")
+    (part / "src" / "warpnet" / "net.py").write_text(NET)
+    assert promised(cli) == {("net.py", "MPS102", 11)}  # Nobody says whose `warpnet` is.
+
+    settings = '[project]\nname = "warpnet"\ndependencies = ["torch>=2.6"]\n'
+    (part / "pyproject.toml").write_text(settings)
+    before = promised(cli)
+    assert before == {
+        ("net.py", "MPS102", 11),
+        ("program.py", "MPS102", 4),
+        ("program.py", "MPS102", 5),
+    }
+    assert {(one.rpartition("/")[2], *rest) for one, *rest in mended(cli)} == before
+
+
+def test_what_such_a_package_leaves_on_cuda_keeps_who_imports_it_there(
+    cli: Cli, project: Path
+) -> None:
+    used = "import torch\nfrom warpnet import Net\n\nnet = Net().cuda()\n"
+    write(project, program=used + "print(net(torch.ones(1, 2).cuda()))\n")
+    part = project / "core"
+    (part / "warpnet").mkdir(parents=True)
+    settings = '[project]\nname = "warpnet"\ndependencies = ["torch>=2.6"]\n'
+    (part / "pyproject.toml").write_text(settings)
+    (part / "warpnet" / "__init__.py").write_text(
+        NET.replace("torch.ones(2).cuda()", "torch.cuda.current_device()")
+    )
+    assert promised(cli) == set()
+    assert mended(cli) == set()

@@ -79,6 +79,12 @@ def test_a_program_of_which_all_is_understood_is_opened(
         ),
         (
             "import numpy as np\n",
+            "kept = np.load('a.npz')\n"
+            "net(torch.tensor(np.expand_dims(kept['a'], axis=0)).to(device))\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
             "scores = torch.from_numpy(-np.load('scores.npy')).cuda()\n",
             "may be given float64",
         ),
@@ -134,6 +140,21 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
             "    mask[0] = 0\n    return mask\n\n"
             "mask = torch.from_numpy(made(3)).to(device)\n",
         ),
+        (
+            "import numpy as np\n",
+            "kept = np.array([1.0, 2.0], dtype=np.float32)\n"
+            "for at in range(2):\n    net(torch.from_numpy(kept[at : at + 1]).to(device))\n",
+        ),
+        (
+            "import numpy as np\n",
+            "kept = out.detach().cpu().numpy()\nnet(torch.from_numpy(kept[0]).to(device))\n",
+        ),
+        (
+            "import numpy as np\n",
+            "kept = np.load('a.npz')['a']\n"
+            "net(torch.tensor(np.expand_dims(kept, axis=0)).float().to(device))\n"
+            "net(torch.tensor(np.asarray(kept, dtype=np.float32)).to(device))\n",
+        ),
         ("", "print(torch.fft.rfft(out))\n"),
         (
             "from fastprogress import progress_bar\n",
@@ -147,6 +168,68 @@ def test_what_takes_the_tensor_off_the_device_or_is_not_run_keeps_nothing_back(
     folder: Path, capsys: pytest.CaptureFixture[str], used: str, rest: str
 ) -> None:
     assert is_opened(folder, capsys, program=used + START + CALL + rest)[0]
+
+
+ABROAD = "import warpnet\nimport numpy as np\nimport argparse\nimport os\n" + START + CALL
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "def shown(x) -> warpnet.Points:\n    return net(x)\n\nshown(out)\n",
+        "print(isinstance(out, warpnet.Points), warpnet.__version__ > '1')\n",
+        "try:\n    print(net(out))\nexcept (ValueError, warpnet.Failed):\n    raise\n",
+        "argparse.ArgumentParser().add_argument('--size', action=warpnet.Sizes)\n",
+        "settings = warpnet.read(os.path.join('a', 'b'))\nprint(net(out * int(settings.size)))\n",
+        "bar = warpnet.Bar(len(out), title=f'{out}')\nfor one in range(3):\n    bar.update(one)\n",
+        "net.load_state_dict(torch.load(warpnet.fetched('a'), map_location='cpu'))\n",
+        "view = warpnet.View()\nview.add_image(out.cpu().numpy(), name='a')\n",
+        "with warpnet.open('a', 'r') as file:\n    found = torch.from_numpy(np.array(file['a']))\n",
+        "def sized(path: str, size=3):\n    for one in warpnet.tiles(path, size):\n"
+        "        print(one, np.mean(one))\n\nsized('a')\n",
+    ],
+)
+def test_a_package_that_no_tensor_goes_to_or_comes_from_keeps_nothing_back(
+    folder: Path, capsys: pytest.CaptureFixture[str], rest: str
+) -> None:
+    assert is_opened(folder, capsys, program=ABROAD + rest)[0]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "def drawn(x: warpnet.Points):\n    return net(x.values)\n\ndrawn(out)\n",
+        "warpnet.patch()\n",
+        "print(warpnet.points(out == 0))\n",
+        "print(warpnet.item(out))\n",
+        "warped = warpnet.load('a')\nwarped.to(device)\n",
+        "warped = warpnet.load('a').eval()\nprint(warped)\n",
+        "warped = warpnet.load('a')\nprint(warped(out))\n",
+        "warped = warpnet.Net()\nprint(warped.layer(net(out)))\n",
+        "place = 'cuda:0' if torch.cuda.is_available() else 'cpu'\nprint(warpnet.load(place))\n",
+        "print(warpnet.load('a', device=torch.device('cpu')))\n",
+        "class Warp:\n    def set(self):\n        self.net = warpnet.load('a')\n\nWarp().set()\n",
+        "def made():\n    return warpnet.load('a')\n\nprint(made())\n",
+        "points = warpnet.read('a')\nprint(net(points))\n",
+        "with warpnet.fast():\n    print(net(out))\n",
+        "class Warped(warpnet.Net):\n    pass\n\nWarped()\n",
+    ],
+)
+def test_a_package_that_a_tensor_may_go_to_or_come_from_keeps_its_programs_on_the_cpu(
+    folder: Path, capsys: pytest.CaptureFixture[str], rest: str
+) -> None:
+    opened, said = is_opened(folder, capsys, program=ABROAD + rest)
+    assert not opened
+    assert "`warpnet` is not known to work with tensors on MPS" in said.replace("\n", " ")
+
+
+def test_what_a_module_has_by_a_star_is_no_compiled_module(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    areas = '__all__ = ["_area"]\n\n\ndef _area(x):\n    return x\n'
+    program = "from shapes import _area\n" + START + CALL + "print(_area(out))\n"
+    texts = {"shapes": "from areas import *\n", "areas": areas}
+    assert is_opened(folder, capsys, program=program, **texts)[0]
 
 
 MODEL = """\
@@ -326,7 +409,7 @@ def test_a_file_is_parsed_for_doubts_once_and_only_where_its_words_allow_one(
         return trees[-1]
 
     project = Projects().of(Settings(root=str(folder)))
-    found = ProgramFiles(project, [str(path)]).doubts(str(path), tree_of)
+    found = ProgramFiles(lambda _: project, [str(path)]).doubts(str(path), tree_of)
     assert (len(trees), len(found)) == (asked, asked)
 
 

@@ -752,3 +752,59 @@ def test_a_class_that_no_program_is_known_to_use_is_not_left_with_a_half(folder:
     plain = AGENT.replace("CHOICE", "self.count = 0").replace("USE_CUDA = ", "print()  # ")
     plain = plain.partition("    def cuda")[0]
     assert "tensors" in changed(folder, agent=plain)
+
+
+TRIED_OUT = (
+    NET_FILE + "\n\nif __name__ == '__main__':\n    print(Net(), torch.cuda.current_device())\n"
+)
+"""A module that is tried out where it is the program."""
+
+
+def test_what_a_module_does_as_a_program_is_on_the_way_of_none_that_import_it(folder: Path) -> None:
+    assert changed(folder, net=TRIED_OUT) == {"net", "program"}
+
+
+def test_what_a_module_does_as_a_program_is_on_its_own_way(folder: Path) -> None:
+    (folder / "program.py").unlink()
+    assert changed(folder, net=TRIED_OUT) == set()
+
+
+SHOWN = "import numpy as np\n" + PROGRAM_OF_NET + "print(np.mean(net(torch.ones(2).cuda())))\n"
+
+
+def test_what_ends_a_program_with_cuda_as_well_is_no_doubt_where_it_has_run_on_that_alone(
+    folder: Path,
+) -> None:
+    assert changed(folder, program=SHOWN) == {"net", "program"}
+
+
+def test_what_ends_a_program_with_cuda_as_well_may_not_end_it_on_the_cpu(folder: Path) -> None:
+    choice = 'device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+    chosen = SHOWN.replace(".cuda()", ".to(device)").replace("\nnet =", choice + "\nnet =", 1)
+    assert changed(folder, program=chosen, net="from torch.nn import Identity as Net\n") == set()
+
+
+DERIVED = (
+    NET_FILE + "\n\nclass Warped(warpnet.Base):\n    def forward(self, x):\n        return x\n"
+)
+
+
+def test_what_a_class_is_derived_from_is_on_the_way_of_its_users(folder: Path) -> None:
+    used = PROGRAM_OF_NET.replace("import Net", "import Warped as Net")
+    assert changed(folder, net="import warpnet\n" + DERIVED, program=used) == set()
+
+
+def test_what_a_class_is_derived_from_is_on_the_way_of_none_beside_it(folder: Path) -> None:
+    assert changed(folder, net="import warpnet\n" + DERIVED) == {"net", "program"}
+
+
+MARKED = NET_FILE + "\n\n@warpnet.compiled\ndef warp(x):\n    return x\n"
+
+
+def test_what_marks_a_function_is_on_the_way_of_none_who_do_not_call_it(folder: Path) -> None:
+    assert changed(folder, net="import warpnet\n" + MARKED) == {"net", "program"}
+
+
+def test_what_marks_a_function_is_on_the_way_of_who_calls_it(folder: Path) -> None:
+    used = PROGRAM_OF_NET.replace("import Net", "import Net, warp") + "print(warp(net))\n"
+    assert changed(folder, net="import warpnet\n" + MARKED, program=used) == set()

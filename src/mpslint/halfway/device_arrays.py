@@ -55,7 +55,7 @@ def may_be_read(text: bytes) -> bool:
 def read_on_host(tree: ast.Module, nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
     """The rows of such calls, and of what is put into an array without a copy; `nodes`: those of
     its `KINDS`."""
-    hosts = _host_names(nodes)
+    hosts = host_names(nodes)
     # Where nothing is moved, nothing is on the device.
     moves = sorted(filter(None, map(_move_row, nodes))) if hosts else []
     if not moves:
@@ -78,7 +78,7 @@ def _stands_in(statement: ast.stmt, rows: Sequence[int]) -> bool:
     return at < len(rows) and rows[at] <= (statement.end_lineno or statement.lineno)
 
 
-def _host_names(nodes: Sequence[ast.AST]) -> set[str]:
+def host_names(nodes: Sequence[ast.AST]) -> set[str]:
     """The names by which a file knows such libraries, or functions of theirs."""
     found: set[str] = set()
     for node in nodes:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.project.runs.left_behind import Part, parts, programs
+from mpslint.project.runs.left_behind import Part, is_program, parts, programs
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import FUNCTIONS, statements, walk
 
@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     from mpslint.halfway.ways import Name
 
 
+PROGRAM = "__main__"
+"""The name of what a file does as a program. What stands below its test of `__name__` is a part of
+that alone: who imports the file never comes there."""
+
+
 class Parts(NamedTuple):
     """What a file is made of. Of a table's rows one is chosen, and the others are on no way."""
 
     all: list[Part]
+    """With what it does as a program."""
     parts: list[Part]
     programs: list[Part]
 
@@ -28,7 +34,24 @@ class Parts(NamedTuple):
         if tree is None:
             return cls([], [], [])
         found, started = parts(tree), programs(tree)
-        return cls(found, *([one for one in some if not one.is_table] for some in (found, started)))
+        return cls(
+            [*found, *_below_main(tree)], *(_without_tables(some) for some in (found, started))
+        )
+
+
+def placed_parts(tree: ast.Module) -> list[Part]:
+    """All that may have a row of a file."""
+    return [*parts(tree), *_below_main(tree)]
+
+
+def _below_main(tree: ast.Module) -> Iterator[Part]:
+    for one in tree.body:
+        if is_program(one):
+            yield Part("", PROGRAM, one.lineno, one.end_lineno or one.lineno, frozenset())
+
+
+def _without_tables(found: Iterable[Part]) -> list[Part]:
+    return [one for one in found if not one.is_table]
 
 
 def name_at(path: str, row: int, found: Iterable[Part]) -> Name:

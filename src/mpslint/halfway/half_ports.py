@@ -11,13 +11,20 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.halfway.file_parts import Parts, is_same, is_test, moves_by_name, name_at
+from mpslint.halfway.file_parts import (
+    PROGRAM,
+    Parts,
+    is_same,
+    is_test,
+    moves_by_name,
+    name_at,
+    placed_parts,
+)
 from mpslint.halfway.ported_files import Left, Opened
 from mpslint.halfway.unread_steps import by_file, takes_files
 from mpslint.halfway.ways import Name, Ways
 from mpslint.halfway.wrapped_runs import WrappedRuns
 from mpslint.project.compiled.kernel_imports import imports_inside, kernel_imports
-from mpslint.project.runs.left_behind import Part, parts
 from mpslint.semantics.processes.parallel_batches import WRAPPING
 from mpslint.semantics.processes.wrapped_models import moved_by_wrapper
 from mpslint.semantics.syntax.expressions import only_defines
@@ -26,10 +33,11 @@ from mpslint.sources.files import spoken_path
 from mpslint.sources.screening import names_torch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from mpslint.halfway.ported_files import Ported
     from mpslint.halfway.program_files import ProgramFiles
+    from mpslint.project.runs.left_behind import Part
 
 _WRAPPED = "is given what only DataParallel moves, and that to CUDA alone"
 _WRAPS = "leaves its model on the CPU where there is no CUDA, and nothing else moves it"
@@ -49,15 +57,12 @@ class HalfPorts:
         files: dict[str, Ported],
         program: ProgramFiles,
         starting: Iterable[str],
-        imports_on: Callable[[str, str], int],
     ) -> None:
-        """`program` knows what files hold and lead to; `starting` are those that may be programs;
-        `imports_on` tells the worlds in which a file can import a module."""
+        """`program` knows what files hold and lead to; `starting` may be programs."""
         self._files = files
         self._program = program
         self._text_of = program.text_of
         self._starting = list(starting)
-        self._imports_on = imports_on
         self._parts: dict[str, Parts] = {}
         self._at_hand: tuple[str, ast.Module] | None = None
         """The file that was asked for last, with its tree: what is asked of one stands in a row."""
@@ -152,7 +157,7 @@ class HalfPorts:
         tree = self._tree(path) if imports_inside(self._text_of(path)) else None
         if tree is None:
             return
-        for node in kernel_imports(tree, lambda module: self._imports_on(path, module)):
+        for node in kernel_imports(tree, lambda module: self._program.imports_on(path, module)):
             text = ast.unparse(node)[:_MAX_TEXT]
             yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {_KERNELS}")
 
@@ -162,10 +167,10 @@ class HalfPorts:
         found = self._program.doubts(path, lambda: self._tree(path)) if is_brought else []
         was: dict[str, int] = {}
         if found and file is not None and file.before is not None and file.before != file.after:
-            was = {text: row for row, text in self._program.doubts(path, file.before)}
-        for row, text in found:
+            was = {one.text: one.row for one in self._program.doubts(path, file.before)}
+        for row, text, ends in found:
             line = self._program.line_of(path, was.get(text, row))
-            yield Left(row, path, line, text, raises=False, is_doubt=True)
+            yield Left(row, path, line, text, raises=False, is_doubt=True, ends_on_cuda=ends)
         for row, text in self._program.ends(path, lambda: self._tree(path)):
             yield Left(row, path, self._program.line_of(path, row), text, is_untold=True)
 
@@ -272,7 +277,7 @@ class HalfPorts:
         """The parts that run where this one does, itself among them."""
         if name not in self._ways:
             way = self._reached.reached(name[0], self._names_used(name))
-            self._ways[name] = {name: None, **way}
+            self._ways[name] = {name: None, **self._own_module(name), **way}
         return self._ways[name]
 
     def _leads(self, start: Name, name: Name) -> bool:
@@ -281,15 +286,23 @@ class HalfPorts:
             return True
         if start in self._ways:
             return name in self._ways[start]
+        if name in self._own_module(start):
+            return True
         return self._reached.runs(start[0], self._names_used(start), name)
+
+    @staticmethod
+    def _own_module(name: Name) -> dict[Name, None]:
+        """What a program runs beside what its names lead to: the file that it is."""
+        path, _, own = name
+        return {(path, "", ""): None} if own == PROGRAM else {}
 
     def _names_used(self, name: Name) -> frozenset[str]:
         """The names that a part uses."""
         known = self._used.get(name)
         if known is None:
-            path, owner, _ = name
+            path, owner, called = name
             own = [one for one in self._parts_of(path) if is_same(one, name)]
-            own += [one for one in self._programs_of(path) if not name[1] and not name[2]]
+            own += self._programs_of(path) if called == PROGRAM else []
             known = frozenset({owner} - {""}).union(*(one.names for one in own))
             self._used[name] = known
         return known
@@ -299,7 +312,7 @@ class HalfPorts:
         of a file that nobody imports; those in files of tests come last."""
         for path in sorted(self._starting, key=is_test_path):
             if path == name[0] or name[0] in self._led(path):
-                starts = [(path, "", "")] if self._programs_of(path) else []
+                starts = [(path, "", PROGRAM)] if self._programs_of(path) else []
                 tests = filter(is_test, self._parts_of(path))
                 starts += [(path, one.owner, one.name) for one in tests]
                 for start in starts:
@@ -342,7 +355,7 @@ class HalfPorts:
         if path not in self._before:
             before = self._files[path].before
             tree = before() if before is not None else None
-            self._before[path] = parts(tree) if tree is not None else None
+            self._before[path] = placed_parts(tree) if tree is not None else None
         known = self._before[path]
         if known is None:
             return self._name(path, row)

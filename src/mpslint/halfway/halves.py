@@ -23,11 +23,9 @@ Doubts = dict[str, dict[tuple[str, int], str]]
 """By the absolute path of a file its fixes that had better not be made, each with its reason."""
 
 
-def halves(
-    files: dict[str, Ported], project: Project, program: ProgramFiles, starting: Iterable[str]
-) -> Doubts:
+def halves(files: dict[str, Ported], program: ProgramFiles, starting: Iterable[str]) -> Doubts:
     """What is found of `files`, by absolute path; `starting` may be programs."""
-    ports = HalfPorts(files, program, starting, project.imports_on)
+    ports = HalfPorts(files, program, starting)
     found = ports.found()
     ports.release()
     return found
@@ -56,8 +54,8 @@ def settled_alone(fixing: Fixing, path: str, project: Project) -> Made:
         if not opened:
             break
         files = {own: ported(fixing.source, made, opened, trees_in(project))}
-        program = ProgramFiles(project, [own], {own: made.source.data})
-        doubts = halves(files, project, program, [own]).get(own)
+        program = ProgramFiles(lambda _: project, [own], {own: made.source.data})
+        doubts = halves(files, program, [own]).get(own)
         if not doubts:
             break
         fixing.leave(doubts)

@@ -43,6 +43,8 @@ class Left(NamedTuple):
     """A program ends there once it comes to MPS, and ran on the CPU."""
     is_doubt: bool = False
     """Nobody knows what becomes of tensors on MPS there."""
+    ends_on_cuda: bool = False
+    """What is in doubt would end a program with CUDA as well."""
 
     is_untold: bool = False
     """No rule that is on tells of it: what is mended beside it for CUDA counts."""
@@ -70,7 +72,7 @@ class Opened(NamedTuple):
         """What is left where it is not made, for what is in its way: a line that raises today still
         does."""
         if self.ran:
-            return blocked._replace(row=self.row)
+            return blocked._replace(row=self.row, ends_on_cuda=False)
         told = blocked._replace(row=self.row, raises=True, code=self.key[0])
         return told._replace(lacks_kernel=False, is_doubt=False, is_untold=False)
 
@@ -83,7 +85,8 @@ class Opened(NamedTuple):
         if self.silences:
             return left.raises and not left.raises_on_mps
         if left.is_doubt:
-            return self.brings
+            # What goes to CUDA alone has been there, and nothing else has ever been on the way.
+            return self.brings and (self.ran or not left.ends_on_cuda)
         if left.lacks_kernel and not (self.ran and self.brings):
             return False
         if self.brings:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from mpslint.errors import MpslintError
 from mpslint.halfway import device_arrays, understood_packages, wide_batches
 from mpslint.halfway.unread_steps import OF_CUDA, Steps, beginning, cuda_objects
+from mpslint.project.layout.modules import INSTALLING
 from mpslint.project.runs.far_imports import FarImports
+from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.machines import MACS
 from mpslint.sources.opening import is_notebook, open_source, position
@@ -28,18 +30,30 @@ _MOST_CHOSEN = 64
 """A folder of more modules is not followed."""
 
 
+class Doubt(NamedTuple):
+    """A row in which a file does what nobody understands."""
+
+    row: int
+    text: str
+    ends_on_cuda: bool = False
+    """It would raise for a tensor of CUDA's as well."""
+
+
 class ProgramFiles:
     def __init__(
-        self, project: Project, paths: Iterable[str], texts: Mapping[str, bytes] | None = None
+        self,
+        project_of: Callable[[str], Project],
+        paths: Iterable[str],
+        texts: Mapping[str, bytes] | None = None,
     ) -> None:
-        """`paths` are the absolute ones of the files of a run; `texts` stand in place of what is
-        on disk."""
-        self._project = project
+        """`paths` are the absolute ones of the files of a run, and `project_of` gives the project
+        of each; `texts` stand in place of what is on disk."""
+        self._project_of = project_of
         self._texts = texts or {}
         self._notebooks: dict[str, SourceFile | None] = {}
         self._chosen: dict[str, list[str]] = {}
         self._led_to: dict[str, list[str]] = {}
-        self._far = FarImports(paths, self.text_of, self._near)
+        self._far = FarImports(paths, self.text_of, self._near, self._is_installed)
         self._wide: dict[str, wide_batches.Wide] = {}
         self._own: dict[tuple[str, str], bool | None] = {}
 
@@ -50,11 +64,11 @@ class ProgramFiles:
         if is_notebook(path):
             source = self._notebook(path)
             return source.data if source is not None else b""
-        return self._project.modules.text(path) or b""
+        return self._project_of(path).modules.text(path) or b""
 
     def tree_of(self, path: str) -> ast.Module | None:
         if not is_notebook(path):
-            return self._project.modules.tree(path)
+            return self._project_of(path).modules.tree(path)
         source = self._notebook(path)
         try:
             return source.parse() if source is not None else None
@@ -67,20 +81,22 @@ class ProgramFiles:
 
     def around(self, path: str) -> Iterable[str]:
         """The modules of the project of a file."""
-        return self._project.modules_around(path)
+        return self._project_of(path).modules_around(path)
 
-    def doubts(self, path: str, tree_of: Callable[[], ast.Module | None]) -> list[tuple[int, str]]:
-        """The rows in which a file does what nobody understands, with what that is. Its tree is
-        asked for where its text may hold something of the kind, and gone through once."""
+    def imports_on(self, path: str, module: str) -> int:
+        """The worlds in which a file can import a module."""
+        return self._project_of(path).imports_on(path, module)
+
+    def doubts(self, path: str, tree_of: Callable[[], ast.Module | None]) -> list[Doubt]:
+        """What a file does that nobody understands. Its tree is asked for where its text may hold
+        something of the kind, and gone through once."""
         text = self.text_of(path)
         doubtful = understood_packages.doubtful_modules(
             text, lambda module: self._is_own(path, module)
         )
         # What no Mac can import no Mac's tensor comes to.
         near = {
-            module: why
-            for module, why in doubtful.items()
-            if self._project.imports_on(path, module) & MACS
+            module: why for module, why in doubtful.items() if self.imports_on(path, module) & MACS
         }
         steps = Steps(text) if b"torch" in text else None
         is_read = device_arrays.may_be_read(text)
@@ -96,14 +112,16 @@ class ProgramFiles:
         if tree is None:
             return []
         nodes = of_kinds(tree, kinds)
-        found = list(understood_packages.uses(nodes, near)) if near else []
+        found = list(understood_packages.uses(tree, nodes, near)) if near else []
         if steps is not None:
             found += steps.rows(text, nodes)
+        doubts = [Doubt(*one) for one in found]
         if is_read:
-            found += device_arrays.read_on_host(tree, nodes)
+            host = device_arrays.read_on_host(tree, nodes)
+            doubts += [Doubt(*one, ends_on_cuda=True) for one in host]
         if wide:
-            found += wide_batches.taken(nodes, wide)
-        return found
+            doubts += [Doubt(*one) for one in wide_batches.taken(nodes, wide)]
+        return doubts
 
     def _wide_batches(self, path: str, text: bytes) -> wide_batches.Wide:
         """The data sets that a file names and that hand out float64: its own, and those of what it
@@ -140,7 +158,7 @@ class ProgramFiles:
 
     def _notebook(self, path: str) -> SourceFile | None:
         if path not in self._notebooks:
-            data = self._project.modules.text(path)
+            data = self._project_of(path).modules.text(path)
             try:
                 known = open_source(path, data) if data is not None else None
             except MpslintError:
@@ -158,7 +176,7 @@ class ProgramFiles:
     def _led(self, path: str) -> list[str]:
         if path not in self._led_to:
             text = self.text_of(path).decode("utf-8", "replace")
-            self._led_to[path] = self._project.led_to(path, text)
+            self._led_to[path] = self._project_of(path).led_to(path, text)
         return self._led_to[path]
 
     def _chosen_by(self, path: str) -> list[str]:
@@ -180,7 +198,7 @@ class ProgramFiles:
                     yield from self._beginning_with(path, beginning(node.args[0]))
 
     def _beginning_with(self, path: str, text: str) -> Iterator[str]:
-        modules = self._project.modules
+        modules = self._project_of(path).modules
         found = None if text.endswith(".") else modules.find(path, text)[0]
         if found is not None:
             yield found
@@ -195,6 +213,13 @@ class ProgramFiles:
                 yield from (one for one in beside if os.path.basename(one).startswith(begun))
                 return
 
+    def _is_installed(self, folder: str) -> bool:
+        """Whether what lies in a folder is what a script beside it installs, or above `src`."""
+        is_source = os.path.basename(folder) == "src"
+        folders = (folder, os.path.dirname(folder)) if is_source else (folder,)
+        places = (os.path.join(one, name) for one in folders for name in INSTALLING)
+        return any(self._project_of(one).modules.text(one) is not None for one in places)
+
     def _is_own(self, path: str, module: str) -> bool | None:
         """Whether the project has a module. None: of what is a package's own nothing is known."""
         key = os.path.dirname(path), module
@@ -203,13 +228,14 @@ class ProgramFiles:
         return self._own[key]
 
     def _has(self, path: str, module: str) -> bool | None:
-        modules = self._project.modules
+        modules = self._project_of(path).modules
         if modules.find(path, module)[0] is not None or self._far.knows(module):
             return True
         package, dot, name = module.rpartition(".")
         if not dot:
             return None
         holder = modules.find(path, package or ".")[0]
-        if holder is None:
+        # Of a package alone a part may be a compiled module; what others lack they take by a star.
+        if holder is None or os.path.basename(holder) != "__init__.py":
             return None if name.startswith("_") else False
         return name.encode() in (modules.text(holder) or b"")

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from mpslint.facts.priors import holds_without_mps, kernels_of, understood
+from mpslint.halfway.device_arrays import host_names
+from mpslint.halfway.foreign_uses import ForeignUses
 from mpslint.project.layout.import_texts import imported_modules
 from mpslint.sources.screening import names_torch
 
@@ -44,9 +46,11 @@ KINDS: frozenset[type[ast.AST]] = frozenset({ast.Import, ast.ImportFrom, ast.Nam
 """The kinds of nodes that are asked for."""
 
 
-def uses(nodes: Sequence[ast.AST], doubtful: dict[str, str]) -> Iterator[tuple[int, str]]:
-    """The rows in which one of these is used, with the reason. An import by itself does nothing.
-    `nodes`: those of these `KINDS`."""
+def uses(
+    tree: ast.Module, nodes: Sequence[ast.AST], doubtful: dict[str, str]
+) -> Iterator[tuple[int, str]]:
+    """The rows in which one of these is used for what may be a tensor, with the reason. An import
+    by itself does nothing. `nodes`: those of these `KINDS`."""
     named: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -68,8 +72,10 @@ def uses(nodes: Sequence[ast.AST], doubtful: dict[str, str]) -> Iterator[tuple[i
     if not named:
         return
     seen: set[int] = set()
+    foreign: ForeignUses | None = None
     for node in nodes:
         if isinstance(node, ast.Name) and node.id in named and isinstance(node.ctx, ast.Load):
-            if node.lineno not in seen:
+            foreign = foreign or ForeignUses(tree, named, host_names(nodes))
+            if node.lineno not in seen and not foreign.is_apart(node):
                 seen.add(node.lineno)
                 yield node.lineno, named[node.id]

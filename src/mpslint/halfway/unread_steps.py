@@ -33,6 +33,8 @@ _NARROW = frozenset(
     | {"single", "float16", "bfloat16", "int8", "int16", "type", "LongTensor", "IntTensor"}
     | {"randint", "permutation", "argsort", "argmax", "argmin", "searchsorted", "bincount"}
 )
+_WIDENING = frozenset({"double", "to", "type", "astype", "mean", "std", "var", "dot"})
+"""Methods that may make float64 of what is none."""
 _NARROW_DTYPES = frozenset(
     {"float32", "single", "float16", "half", "int64", "int32", "int16", "int8", "uint8", "bool"}
 )
@@ -41,11 +43,16 @@ _MAKERS = frozenset(
     | {"logspace", "geomspace", "meshgrid", "loadtxt", "genfromtxt", "load", "fromfile", "stack"}
     | {"concatenate", "hstack", "vstack", "outer", "dot", "matmul", "cumsum", "mean", "std", "exp"}
 )
+_KEEPING = frozenset({"expand_dims", "asarray", "ascontiguousarray", "load", "stack", "squeeze"})
+"""Functions of NumPy that give back the dtype of what they are given, or read."""
 _OF_DTYPES = ("float", "double", "half", "dtype", "precision")
 _DTYPE_WORDS = tuple(word.encode() for word in _OF_DTYPES)
+# Fact: Python's grammar, a tensor that is made of what a function of NumPy gives.
+_ARRAYS = r"from_numpy|tensor\(\s*(?:np|numpy)\."
+_MAKES_OF_ARRAYS = re.compile(_ARRAYS.encode())
 _CALLED = re.compile(
     "|".join(
-        (*sorted(_GONE), "import_module", "__import__", *sorted(_BY_FILE), "instantiate", *_SENT)
+        (*sorted(_GONE), "import_module", "__import__", *sorted(_BY_FILE), "instantiate", _ARRAYS)
     ).encode()
 )
 """The names of the calls that are in doubt."""
@@ -59,7 +66,7 @@ class Steps:
         moves = moves_something(text)
         words = text.lower() if moves else text
         self._calls = b"torch" in text and _CALLED.search(text) is not None
-        self._arrays = self._calls and any(name.encode() in text for name in _SENT)
+        self._arrays = self._calls and _MAKES_OF_ARRAYS.search(text) is not None
         self._batches = moves and any(name.encode() + b"(" in text for name in _TENSORS)
         self._tests = b"is_cuda" in text or (b"type" in text and b"cuda" in text)
         self._classes = moves and b"device" in text and (b"np" in text or b"numpy" in text)
@@ -201,13 +208,32 @@ def _is_unread_array(node: ast.expr, narrow: Callable[[str], bool]) -> bool:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in _SENT:
             made = node.args[0] if node.args else None
+            while isinstance(made, ast.Subscript):  # A part of an array is of its dtype.
+                made = made.value
             named = made.func if isinstance(made, ast.Call) else made
             is_known = isinstance(named, ast.Name) and narrow(named.id)
-            return not (_is_narrow(node) or is_known)
+            return not (_is_narrow(node) or is_known or _was_on_device(made))
+        if node.func.attr in _TENSORS:
+            made = node.args[0] if len(node.args) == 1 and not node.keywords else None
+            return _is_array_of_unknown(made, narrow)
         if node.func.attr in _NARROW:
             return False
         node = node.func.value
     return False
+
+
+def _is_array_of_unknown(node: ast.expr | None, narrow: Callable[[str], bool]) -> bool:
+    """`np.expand_dims(value, 0)`, which is of the dtype of what it is given."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if not isinstance(node.func.value, ast.Name) or node.func.value.id not in ("np", "numpy"):
+        return False
+    if node.func.attr not in _KEEPING or _is_narrow(node) or not node.args:
+        return False
+    given = node.args[0]
+    while isinstance(given, ast.Subscript):
+        given = given.value
+    return not (isinstance(given, ast.Name) and narrow(given.id))
 
 
 def _moved_parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str]]:
@@ -265,8 +291,17 @@ def _held_narrow(nodes: Sequence[ast.AST]) -> frozenset[str]:
     return frozenset(name for name, is_narrow in narrow.items() if is_narrow)
 
 
+def _was_on_device(node: ast.AST | None) -> bool:
+    """`net(x).cpu().numpy()`: no Mac's GPU holds float64, of which this could be."""
+    names = set()
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        names.add(node.func.attr)
+        node = node.func.value
+    return names >= {"cpu", "numpy"} and names.isdisjoint(_WIDENING)
+
+
 def _makes_known(call: ast.Call) -> bool:
-    if any(map(_says_narrow, call.keywords)):
+    if any(map(_says_narrow, call.keywords)) or _was_on_device(call):
         return True
     name = _last(call.func)
     if name == "astype" and call.args:

@@ -22,7 +22,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 A function that is handed on, stored for a call later, or compared.
 
 ## Fix safety
-Unsafe: where the answer is no, the other arm is taken for the first time.
+Safe in a choice between CUDA and the CPU: where there is no CUDA, the chosen device raised.
+Unsafe elsewhere: where the answer is no, the other arm is taken for the first time.
 
 ## References
 - Python, "Truth Value Testing": an object is true unless its class says otherwise
@@ -63,7 +64,7 @@ _TESTING = (ast.If, ast.While, ast.IfExp, ast.Assert)
     severity=Severity.BREAKS,
     triggers=tuple(question.encode() for question in _QUESTIONS),
     also=((b"torch",),),
-    fix=Applicability.UNSAFE,
+    fix=Applicability.SAFE,
     unfixed="the question was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -74,8 +75,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 rule,
                 node,
                 f"{name} is never called here: the function itself is true on every machine",
-                applicability=Applicability.UNSAFE,
-                fix=partial(_fix, context, node),
+                applicability=(level := _level(context, node, name)),
+                fix=partial(_fix, context, node, level),
             )
 
 
@@ -116,6 +117,24 @@ def _is_flag(context: Context, node: ast.expr) -> bool:
     return len(stores) == 1 and bool(uses) and all(_decides(context, use) for use in uses)
 
 
-def _fix(context: Context, node: ast.expr) -> Fix:
+def _level(context: Context, node: ast.expr, name: str) -> Applicability:
+    """`"cuda" if torch.cuda.is_available else "cpu"`"""
+    choice = context.index.parents[node]
+    is_device = (
+        name == "torch.cuda.is_available"
+        and isinstance(choice, ast.IfExp)
+        and choice.test is node
+        and _names(choice.body, "cuda")
+        and _names(choice.orelse, "cpu")
+    )
+    return Applicability.SAFE if is_device else Applicability.UNSAFE
+
+
+def _names(node: ast.expr, device: str) -> bool:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, str) and value.partition(":")[0] == device
+
+
+def _fix(context: Context, node: ast.expr, level: Applicability) -> Fix:
     asked = f"{context.source.segment(node)}()"
-    return Fix("Ask the machine", (replace(context.source, node, asked),), Applicability.UNSAFE)
+    return Fix("Ask the machine", (replace(context.source, node, asked),), level)

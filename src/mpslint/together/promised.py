@@ -28,7 +28,7 @@ from mpslint.together.withheld import Projects
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mpslint.findings.results import FileResult
     from mpslint.folders.discovery import Target
@@ -58,12 +58,11 @@ def _as_promised(
     for result in results:
         shared.setdefault(of[result.path], []).append(result)
     for settings, files in shared.items():
-        if not any(_is_opened(one) or _is_aid(one) for one in _all(files)):
-            continue
-        project = projects.of(settings)
-        _doubt_beside_doubted(files, project)
         if any(_is_opened(one) or _is_aid(one) for one in _all(files)):
-            _doubt_half_ports(files, settings, project)
+            _doubt_beside_doubted(files, projects.of(settings))
+    # Parts of a project with settings of their own are parts of one program all the same.
+    if any(_is_opened(one) or _is_aid(one) for one in _all(results)):
+        _doubt_half_ports(results, of, projects)
 
 
 def _all(files: Iterable[FileResult]) -> Iterable[Finding]:
@@ -121,17 +120,27 @@ def _goes_along(finding: Finding) -> bool:
     )
 
 
-def _doubt_half_ports(files: Sequence[FileResult], settings: Settings, project: Project) -> None:
+def _doubt_half_ports(
+    files: Sequence[FileResult], of: Mapping[str, Settings], projects: Projects
+) -> None:
+    """`of` gives the settings of each file."""
     by_path = {os.path.abspath(file.path): file for file in files if not file.error}
-    program = ProgramFiles(project, by_path)
+    settings_of = {path: of[file.path] for path, file in by_path.items()}
+    common = next(iter(settings_of.values()))
+
+    def project_of(path: str) -> Project:
+        return projects.of(settings_of.get(path, common))
+
+    program = ProgramFiles(project_of, by_path)
     asked = {}
     for path, file in by_path.items():
         if file.all_findings or b".cuda(" in program.text_of(path):
             try:
-                asked[path] = _ported(path, file, Fixed(file, settings, project))
+                fixed = Fixed(file, settings_of[path], project_of(path))
+                asked[path] = _ported(path, file, fixed)
             except BadSource:  # changed since it was checked
                 continue
-    found = halves(asked, project, program, by_path)
+    found = halves(asked, program, by_path)
     for path, doubts in found.items():
         for (_, number), reason in doubts.items():
             by_path[path].all_findings[number].doubt(reason)

@@ -308,7 +308,7 @@ class Together:
             own = os.path.abspath(path)
             files.setdefault(own, untouched(path, found.findings, found.untold))
         starting = dict.fromkeys([*map(os.path.abspath, self._untouched), *files])
-        doubted = halves(files, project, ProgramFiles(project, starting), starting)
+        doubted = halves(files, ProgramFiles(lambda _: project, starting), starting)
         again = [path for path in self._jobs if os.path.abspath(path) in doubted]
         for path in again:
             doubts = doubted[os.path.abspath(path)]

@@ -41,7 +41,7 @@ _MOST_BESIDE = 64
 """So many modules' words are kept."""
 _UP = 6
 """So many folders up a package is looked for whose tests a file may be one of."""
-_SCRIPTS = ("setup.py", "pyproject.toml", "setup.cfg")
+INSTALLING = ("setup.py", "pyproject.toml", "setup.cfg")
 # Fact: Python's grammar, the test by which a module knows that it is the program.
 MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
 _Key = TypeVar("_Key")
@@ -251,7 +251,7 @@ class Modules(WordHolders):
             own = os.path.join(folder, *package.split("."), "__init__.py")
             looked.append(own)
             if self._is_file(own):
-                scripts = [os.path.join(folder, name) for name in _SCRIPTS]
+                scripts = [os.path.join(folder, name) for name in INSTALLING]
                 looked += scripts
                 return any(map(self._is_file, scripts)), tuple(looked)
             folder = os.path.dirname(folder)

@@ -1,6 +1,7 @@
 """Imports that no folder known to hold a program's modules answers: those of programs that put
 another folder on `sys.path` when they start. Among the files of a run the one that ends in the
-module's dotted name is taken for it, where there is one alone.
+module's dotted name is taken for it, where there is one alone. So is a package that the project
+has a script to install: a program finds that wherever the two of them lie.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from mpslint.project.layout.import_texts import imported_modules
 from mpslint.project.runs.left_behind import MOST_MODULES
 
+_PACKAGE = "__init__.py"
+
 
 class FarImports:
     """What files of a run lead to, also by such imports."""
@@ -20,13 +23,19 @@ class FarImports:
         files: Iterable[str],
         text_of: Callable[[str], bytes],
         led_to: Callable[[str], Iterable[str]],
+        is_installed: Callable[[str], bool] = lambda folder: False,
     ) -> None:
+        """`is_installed` tells whether the project has a script that installs the package which
+        lies in a folder."""
+        self._is_installed = is_installed
+        self._files = frozenset(files)
+        self._packages: dict[str, str] | None = None
         self._text_of = text_of
         self._led_to = led_to
         self._ending: dict[str, list[str]] = {}
         self._named: dict[str, list[str]] = {}
         self._led: dict[str, list[str]] = {}
-        for path in files:
+        for path in self._files:
             stem = os.path.splitext(os.path.basename(path))[0]
             self._ending.setdefault(stem, []).append(path)
 
@@ -44,10 +53,39 @@ class FarImports:
     def knows(self, module: str) -> bool:
         """Whether a file of the run is taken for a module, or one of several may be it."""
         parts = module.split(".")
-        return bool(parts[-1]) and any(
-            path.endswith(os.path.join(os.sep, *parts) + ".py")
-            for path in self._ending.get(parts[-1], ())
+        return bool(parts[-1]) and (
+            self._of_package(parts) is not None
+            or any(
+                path.endswith(os.path.join(os.sep, *parts) + ".py")
+                for path in self._ending.get(parts[-1], ())
+            )
         )
+
+    def _of_package(self, parts: list[str]) -> str | None:
+        """The file of a module of a package that is installed."""
+        folder = self._installed.get(parts[0])
+        if folder is None:
+            return None
+        base = os.path.join(folder, *parts)
+        places = (os.path.join(base, _PACKAGE), f"{base}.py")
+        return next((one for one in places if one in self._files), None)
+
+    @property
+    def _installed(self) -> dict[str, str]:
+        """The folders in which packages lie that the project installs, by their names, of which
+        each stands for one package alone."""
+        if self._packages is None:
+            found: dict[str, list[str]] = {}
+            for path in self._files:
+                around, name = os.path.split(os.path.dirname(path))
+                if os.path.basename(path) == _PACKAGE and not self._is_package(around):
+                    if self._is_installed(around):
+                        found.setdefault(name, []).append(around)
+            self._packages = {name: one[0] for name, one in found.items() if len(one) == 1}
+        return self._packages
+
+    def _is_package(self, folder: str) -> bool:
+        return os.path.join(folder, _PACKAGE) in self._files
 
     def _near(self, path: str) -> list[str]:
         if path not in self._led:
@@ -63,7 +101,10 @@ class FarImports:
     def _ending_as(self, modules: Iterable[str]) -> Iterator[str]:
         for module in modules:
             parts = module.split(".")
-            if len(parts) > 1 and parts[0]:
+            installed = self._of_package(parts)
+            if installed is not None:
+                yield installed
+            elif len(parts) > 1 and parts[0]:
                 ending = os.sep + os.path.join(*parts) + ".py"
                 same = [one for one in self._ending.get(parts[-1], ()) if one.endswith(ending)]
                 if len(same) == 1:

@@ -165,10 +165,16 @@ def parts(tree: ast.Module) -> list[Part]:
                 else:
                     rest.append(item)
                     found.append(_part(statement.name, "", item, [item]))
-            found.append(Part(statement.name, "", 0, 0, used(rest)))
-        elif not _is_program(statement):
+            first, last = _head(statement)
+            found.append(Part(statement.name, "", first, last, used(rest)))
+        elif not is_program(statement):
             loose.append(statement)
     return [*found, *map(_loose, loose)]
+
+
+def _head(statement: ast.ClassDef) -> tuple[int, int]:
+    """The rows of what a class is derived from and marked with, which only its users come to."""
+    return _top(statement), max(statement.lineno, _top(statement.body[0]) - 1)
 
 
 def _loose(statement: ast.stmt) -> Part:
@@ -187,7 +193,7 @@ def _loose(statement: ast.stmt) -> Part:
 def programs(tree: ast.Module) -> list[Part]:
     """What a file does when it is run by itself: below its test of `__name__`, else by calls that
     stand at its top; empty for one that only defines things."""
-    main = [one for one in tree.body if _is_program(one)]
+    main = [one for one in tree.body if is_program(one)]
     loose = [one for one in tree.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef))]
     if not main and not any(_runs(one) for one in loose):
         return []
@@ -203,10 +209,16 @@ def _runs(statement: ast.stmt) -> bool:
 
 
 def _part(owner: str, name: str, node: ast.stmt, body: Sequence[ast.AST]) -> Part:
-    return Part(owner, name, node.lineno, node.end_lineno or node.lineno, used(body))
+    return Part(owner, name, _top(node), node.end_lineno or node.lineno, used(body))
 
 
-def _is_program(statement: ast.stmt) -> bool:
+def _top(node: ast.stmt) -> int:
+    """The first row of a statement, of one with decorators that of the first of these."""
+    marks: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min((node.lineno, *(one.lineno for one in marks)))
+
+
+def is_program(statement: ast.stmt) -> bool:
     """`if __name__ == "__main__":`, which no import runs."""
     if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Compare):
         return False

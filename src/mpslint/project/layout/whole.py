@@ -20,7 +20,7 @@ _SETUP = "setup"
 """What the names of scripts begin with that build a project: `setup.py`, `setup_cuda.py`."""
 _MOST_ENTRIES = 4_000
 """Of a folder with more in it nobody looks through all: reading it takes longer than the check."""
-_MOST_FILES = 640
+_MOST_FILES = 2_000
 """So many files an answer may rest on: each of them is looked at again before it is believed."""
 _MOST_MODULES = 1_200
 """So many modules a project has at most that is judged as a whole. Where one had 1,020 that was a
@@ -107,6 +107,8 @@ class Projects:
         of others than the notebooks."""
         whole = self.of(path)
         head = self._head(os.path.dirname(path))
+        if whole is not None and len(whole.modules) > _MOST_MODULES:
+            return None
         if whole is not None or head is None:
             return whole
         if head not in self._wide:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.checking.linter import lint
-from mpslint.project.layout.whole import _MOST_FILES
+from mpslint.project.layout.whole import _MOST_SEARCHED
 from mpslint.project.neighbours import Neighbours
 from mpslint.settings.settings import Settings
 from mpslint.sources.source import SourceFile
@@ -166,7 +166,7 @@ class Clip(Metric):
 def test_in_a_project_that_is_too_large_who_stands_beside_a_default_is_asked(
     given: str, beside: str, rows: list[int], project: Path
 ) -> None:
-    for number in range(_MOST_FILES):
+    for number in range(_MOST_SEARCHED):
         (project / f"more{number}.py").touch()
     (project / "README.md").write_text("Metrics.\n")
     package = project / "parts" / "metrics"

@@ -10,6 +10,7 @@ import pytest
 
 from mpslint.checking.linter import lint
 from mpslint.folders.discovery import Target
+from mpslint.project.layout.whole import _MOST_FILES
 from mpslint.project.neighbours import Neighbours
 from mpslint.running.runner import check_all
 from mpslint.settings.settings import Settings
@@ -63,6 +64,16 @@ def found(path: Path) -> list[int]:
 def test_a_function_that_no_file_of_the_project_names_is_left_alone(tmp_path: Path) -> None:
     project(tmp_path, {"utils.py": UTILS, "train.py": "import utils\nprint(utils)\n"})
     assert found(tmp_path / "utils.py") == []
+
+
+@pytest.mark.parametrize(("used", "rows"), [("utils", []), ("utils.to_gpu(1)", [5])])
+def test_a_function_is_looked_for_in_a_large_project_as_well(
+    tmp_path: Path, used: str, rows: list[int]
+) -> None:
+    for number in range(_MOST_FILES):
+        (tmp_path / f"more{number}.py").touch()
+    project(tmp_path, {"utils.py": UTILS, "train.py": f"import utils\nprint({used})\n"})
+    assert found(tmp_path / "utils.py") == rows
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,44 @@ def test_what_another_class_keeps_under_the_same_name_is_its_own(
     assert _codes(cli, project, _CLASS.format(test="self.looped"), run="model.Layer(1)") == codes
 
 
+_CLOSED = _CLASS.replace("self.looped = looped", "self.looped = False").format(test="self.looped")
+
+
+def test_an_arm_below_an_attribute_that_is_false_for_ever_is_not_told(
+    cli: Cli, project: Path
+) -> None:
+    assert _codes(cli, project, _CLOSED, run="model.Layer(1)") == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "model.Layer(1)\nresult.looped = True",
+        "model.Layer(1)\nsetattr(result, 'looped', True)",
+        "model.Layer(1)\nvars(result).update(looped=True)",
+    ],
+)
+def test_an_arm_below_an_attribute_that_somebody_sets_is_told(
+    cli: Cli, project: Path, call: str
+) -> None:
+    assert _codes(cli, project, _CLOSED, run=call) == ["MPS310"]
+
+
+def test_an_arm_below_an_attribute_of_which_a_page_tells_is_told(cli: Cli, project: Path) -> None:
+    (project / "usage.md").write_text("Set `layer.looped = True` for links to itself.\n")
+    assert _codes(cli, project, _CLOSED, run="model.Layer(1)") == ["MPS310"]
+
+
+def test_an_arm_below_an_attribute_that_a_library_sets_is_told(cli: Cli, project: Path) -> None:
+    closed = _CLOSED.replace("looped", "gradient_checkpointing")
+    assert _codes(cli, project, closed, run="model.Layer(1)") == ["MPS310"]
+
+
+def test_an_arm_below_an_attribute_that_any_text_may_name_is_told(cli: Cli, project: Path) -> None:
+    text = _CLOSED + "\n    def fill(self, **more):\n        self.__dict__.update(more)\n"
+    assert _codes(cli, project, text, run="model.Layer(1)") == ["MPS310"]
+
+
 _USER = """
 import model
 

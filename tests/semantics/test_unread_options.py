@@ -61,3 +61,56 @@ def test_an_option_that_may_be_read_is_told(tmp_path: Path, more: str) -> None:
 
 def test_another_file_may_read_it(tmp_path: Path) -> None:
     assert _told(tmp_path, other="from program import args\n\nprint(args.device)\n")
+
+
+_CHOSEN = """
+import argparse
+import torch
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cuda")
+    args = parser.parse_args()
+    device = {chosen}
+    x = torch.zeros(3).to(device)
+
+
+main()
+"""
+_FOR_ALL = 'args.device if torch.cuda.is_available() or args.device == "cpu" else "cpu"'
+
+
+def _defaults(folder: Path, chosen: str) -> list[str]:
+    path = folder / "program.py"
+    path.write_text(_CHOSEN.format(chosen=chosen))
+    settings = Settings(select=("MPS101", "MPS103"))
+    source = SourceFile(str(path), path.read_bytes())
+    return [one.code for one in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        'args.device if torch.cuda.is_available() else "cpu"',
+        'torch.device(args.device if torch.cuda.is_available() else "cpu")',
+        _FOR_ALL,
+        _FOR_ALL + "\n    other = load(3, device)",
+    ],
+)
+def test_an_option_that_a_choice_takes_for_cuda_alone_is_told_by_that_choice(
+    tmp_path: Path, chosen: str
+) -> None:
+    assert _defaults(tmp_path, chosen) == ["MPS103"]
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "args.device",
+        "load(3, args.device)",
+        'args.device if args.device == "cpu" else args.device',
+    ],
+)
+def test_an_option_that_a_mac_takes_is_told(tmp_path: Path, chosen: str) -> None:
+    assert "MPS101" in _defaults(tmp_path, chosen)

@@ -406,3 +406,68 @@ def test_one_of_such_a_name_that_the_project_has_or_builds_for_all_is_for_all(
     program.write_text("import torch\nimport steps_cuda\n\nsteps_cuda.f(torch.rand(3).cuda())\n")
     found = cli("check", "--no-cache", "--output-format", "json", "run.py")
     assert [row["code"] for row in json.loads(found.out)] == ["MPS102"]
+
+
+_WHERE_CUDA_IS = """
+import torch
+
+if torch.cuda.is_available():
+    import sampling
+
+
+class Sampled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, value):
+        return sampling.forward(value)
+"""
+_COMPARISON = """
+import torch
+from functions.sampled import Sampled
+
+
+def compare():
+    value = torch.rand(3).cuda()
+    {used}
+    print(value)
+
+
+compare()
+"""
+_FORCED = _REFUSING.replace("torch.cuda.is_available() and", "FORCED and").replace(
+    "\n\ndef extensions", 'import os\nFORCED = os.environ.get("FORCE_CUDA")\n\n\ndef extensions'
+)
+
+
+def _compared(cli: Cli, project: Path, used: str, script: str = _FORCED) -> list[str]:
+    ops = project / "ops"
+    (ops / "functions").mkdir(parents=True)
+    (ops / "setup.py").write_text(script)
+    (ops / "functions" / "sampled.py").write_text(_WHERE_CUDA_IS)
+    (ops / "compare.py").write_text(_COMPARISON.format(used=used))
+    return [code for name, code in _checked(cli) if name == "compare.py"]
+
+
+@pytest.mark.parametrize("used", ["Sampled.apply(value)", "print(map(Sampled.apply, value))"])
+def test_a_function_that_goes_on_to_kernels_that_no_mac_has_is_for_cuda(
+    cli: Cli, project: Path, used: str
+) -> None:
+    assert _compared(cli, project, used) == []
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        "value.sum()",
+        "if value.is_cuda:\n        Sampled.apply(value)",
+        "value.is_cuda and Sampled.apply(value)",
+        "print(lambda: Sampled.apply(value))",
+    ],
+)
+def test_a_function_that_may_do_without_them_is_told_of(cli: Cli, project: Path, used: str) -> None:
+    assert _compared(cli, project, used) == ["MPS102"]
+
+
+def test_a_function_that_goes_on_to_what_is_built_everywhere_is_told_of(
+    cli: Cli, project: Path
+) -> None:
+    assert _compared(cli, project, "Sampled.apply(value)", _BUILDING_FOR_ALL) == ["MPS102"]

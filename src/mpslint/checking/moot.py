@@ -1,8 +1,9 @@
 """Findings that nobody on a Mac ever meets, by what the file is there for.
 
-Tests of a project's code for CUDA run where CUDA is, and its other tests elsewhere; so do programs
-that ask NVIDIA's driver what they have used, and scripts that install kernels for CUDA alone. What
-a module defines is used where its package can be imported, which Python does first.
+Tests of a project's code for CUDA run where CUDA is, and its other tests elsewhere; so do functions
+that go on to kernels which no Mac has, programs that ask NVIDIA's driver what they have used, and
+scripts that install kernels for CUDA alone. What a module defines is used where its package can be
+imported, which Python does first.
 DGL's graphs lie on the CPU or on CUDA, and a model goes where its graphs are. Without CUDA that is
 the CPU: nothing waits there, nothing is queued, no dtype and no operator is missing, and a choice
 of the CPU is right. So it is with models that a framework moves which never chooses MPS (fairseq),
@@ -18,6 +19,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, cast
 
 from mpslint.model import Severity
+from mpslint.project.compiled.kernel_calls import goes_on_to_kernels
 from mpslint.semantics.gpus.collectives import is_made_for_ranks
 from mpslint.semantics.packages.cuda_memory_measures import measures_cudas_memory
 from mpslint.semantics.packages.cuda_packages import computes_without_mps, made_without_mps
@@ -61,6 +63,8 @@ def is_moot(context: Context, finding: Finding) -> bool:
     if not names_mps and measures_cudas_memory(context, finding.row):
         return True
     if not names_mps and is_made_for_ranks(context, finding.row):
+        return True
+    if not names_mps and goes_on_to_kernels(context, finding.row):
         return True
     if _only_happens_on_mps(finding) and multiplies_float8(context, finding.row):
         return True

@@ -79,6 +79,9 @@ ATTRIBUTES: dict[str, Answer] = {
     "torch.version.cuda": ("12", "12", ABSENT, "12", ABSENT, ABSENT),
     # Source: pytorch.org, "Start Locally": ROCm is for Linux, and there are no wheels for macOS.
     "torch.version.hip": (ANY, ANY, ABSENT, ABSENT, ANY, ANY),
+    # Source: torch/utils/cpp_extension.py, `_find_cuda_home`: a folder with nvcc, or None. NVIDIA's
+    # last toolkit for macOS (10.2) is for processors of Intel's.
+    "torch.utils.cpp_extension.CUDA_HOME": (ANY, ANY, ABSENT, ABSENT, ANY, ANY),
     "torch.has_mps": _BUILT_FOR_MPS,
     "torch.has_cuda": _BUILT_FOR_CUDA,
     "torch.testing._internal.common_utils.TEST_CUDA": _ON_CUDA,

@@ -272,6 +272,11 @@ def places_elsewhere(name: str) -> bool:
     return matches("other-devices", name.lstrip(".").partition(".")[0])
 
 
+def is_set_by_libraries(name: str) -> bool:
+    """Whether a library looks for modules that have an attribute of this name, and sets it."""
+    return matches("attributes-set-by-libraries", name)
+
+
 def holds_without_mps(name: str) -> bool:
     """Whether the data of an imported package, or of what is imported of it, has no way to MPS."""
     *packages, last = name.split(".")

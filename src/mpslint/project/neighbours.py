@@ -107,7 +107,7 @@ class Neighbours(NotLookedAt):
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._kept_answers = KeptAnswers(projects, self.modules, self._distant)
         self._numbers = NumbersAround(projects, self.modules, self._mentions, self._distant)
-        self._objects_around = ObjectsAround(projects, self.modules, self._distant)
+        self._objects_around = ObjectsAround(projects, self.modules, self._mentions, self._distant)
         self._shared = SharedByTests(settings, self.modules, self._runs, self._note, self._hear)
         self._cuda_projects = CudaProjects(projects, settings)
         self._answers: dict[tuple[object, ...], tuple[object, int]] = {}

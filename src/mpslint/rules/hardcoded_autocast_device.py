@@ -24,7 +24,8 @@ choice; questions such as `torch.is_autocast_enabled("cuda")`. Functions that mo
 asking: their `.cuda()` comes first. `dtype=torch.float32`, which casts nothing. `enabled=False`,
 unless it stands in an autocast that is on on MPS or its function asks whether there is one. What a
 module keeps for others (`autocast = partial(_autocast, "cuda")`), all of whom switch it on for CUDA
-alone (`autocast(enabled=use_amp)`). Scalers in files of tests in which no loss is scaled.
+alone (`autocast(enabled=use_amp)`). Scalers in files of tests in which no loss is scaled. What is
+given a device of the file (`DEVICE = torch.device("cuda")`) to which it moves things as well.
 
 ## Fix safety
 Safe: on CUDA the same call; on the CPU it stays switched off. `torch.autocast("mps")` raises up to
@@ -41,6 +42,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from typing import cast
 
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.autocast import is_off, portable_argument, portable_call, too_old
@@ -49,6 +51,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.packages.off_by_choice import is_off_for_users
 from mpslint.semantics.purpose.test_files import only_holds_scaler
 from mpslint.semantics.uses.decorated import decorates_cudas_own
+from mpslint.semantics.worlds.choices import written
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.machines import MAC
 from mpslint.semantics.worlds.twins import CASTING
@@ -90,7 +93,19 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         for literal in dict.fromkeys(literals):
             if is_off_for_users(context, literal):
                 continue
+            if not context.index.within(literal, call) and literal in _placing(context):
+                continue  # The device that all goes to, which is told itself: this follows it.
             yield _finding(context, rule, event, call, name, literal)
+
+
+def _placing(context: Context) -> frozenset[ast.expr]:
+    """Where devices are written that hardcoded-cuda-device tells of."""
+    known = context.memo.get("devices that are written out")
+    if known is None:
+        known = frozenset(found.node for found in written(context.worlds))
+        known = known if context.tells("MPS101") else frozenset()
+        context.memo["devices that are written out"] = known
+    return cast("frozenset[ast.expr]", known)
 
 
 def _finding(

@@ -81,6 +81,7 @@ from mpslint.semantics.gpus.trainer_gpus import trainers_of_gpus
 from mpslint.semantics.purpose.given_to_mocks import is_for_mocks
 from mpslint.semantics.purpose.skipping_tests import is_for_skipped_tests
 from mpslint.semantics.uses.leftovers import is_never_default
+from mpslint.semantics.uses.unread_options import is_followed_option
 from mpslint.semantics.worlds.choices import Behind, Written, behind_cuda, written
 from mpslint.semantics.worlds.events import Kind
 from mpslint.sources.screening import names_torch
@@ -104,7 +105,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     placed: dict[str, list[Written]] = {}
     spread = spread_by_hand(context)
     told: set[ast.expr] = set()
-    for found in written(context.worlds):
+    for found in written(context.worlds, partial(is_followed_option, context)):
         if isinstance(found.node, ast.Name | ast.Attribute):
             placed.setdefault(ast.unparse(found.node), []).append(found)
             continue

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from mpslint.semantics.worlds.interpreter import Interpreter
-from mpslint.semantics.worlds.machines import ALL, CPU, MAC
+from mpslint.semantics.worlds.machines import ALL, MACS
 
 _FOR_CUDA = "CUDAExtension"
 _FOR_ANY = ("CppExtension", "Extension")
@@ -86,7 +86,7 @@ def _last(node: ast.expr) -> str:
 
 def _chosen(tree: ast.Module, script: bytes) -> Iterator[str]:
     """What is built by a maker that was chosen before (`extension = CUDAExtension`), in a place to
-    which nobody comes without CUDA: where the script refuses to go on, or there is no choice."""
+    which no Mac comes: where the script refuses to go on, or there is no choice."""
     makers: dict[str, set[str]] = {}
     for item in ast.walk(tree):
         if isinstance(item, ast.Assign):
@@ -104,7 +104,7 @@ def _chosen(tree: ast.Module, script: bytes) -> Iterator[str]:
     interpreter = Interpreter(tree, script, {})
     interpreter.run()
     for call, held in calls.items():
-        if held == {_FOR_CUDA} or not _reached(tree, call, interpreter) & (MAC | CPU):
+        if held == {_FOR_CUDA} or not _reached(tree, call, interpreter) & MACS:
             yield from _name(tree, call)
     interpreter.release()
 

@@ -1,8 +1,10 @@
-"""Calls of functions that end on a Mac with a NameError: what they call in their turn is imported
-from a project's own kernels, with nothing put in its place where that fails.
+"""Calls of functions that end on a Mac with a NameError: what they use in their turn is imported
+from a project's own kernels, or only where there is CUDA, with nothing put in its place elsewhere.
 
 `try: from .kernels import fast` with `except ImportError: use = slow` leaves `fast` without a value
-where there are no kernels, and the function that calls it is for others than Macs.
+where there are no kernels, and so does an import below `if torch.cuda.is_available():`. The
+function that uses it is for others than Macs, and so is one that always goes on to it, a test of
+kernels say.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.project.compiled.kernel_imports import catches_failed_import
+from mpslint.project.compiled.kernel_imports import catches_failed_import, modules_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.machines import MACS
 
@@ -21,57 +23,105 @@ if TYPE_CHECKING:
     from mpslint.semantics.names.names import Binding
     from mpslint.semantics.syntax.index import FunctionNode
 
+_APPLY, _FORWARD = "apply", "forward"
+# Fact: torch.autograd.Function: `apply` calls the `forward` of the class.
+_CHOICES = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.GeneratorExp, ast.ListComp, ast.SetComp)
 _COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match, *FUNCTIONS, ast.ClassDef)
+
+
+def goes_on_to_kernels(context: Context, row: int) -> bool:
+    """Whether a line stands in a function that goes on to what ends so, on each way through it."""
+    return any(
+        function.lineno <= row <= (function.end_lineno or function.lineno)
+        and _goes_on(context, function)
+        for function in context.index.functions()
+        if context.index.function(function) is None
+    )
+
+
+def _goes_on(context: Context, function: FunctionNode) -> bool:
+    known = context.memo.setdefault("functions that go on to kernels", {})
+    assert isinstance(known, dict)
+    if function not in known:
+        known[function] = any(
+            _lacks(context, node) for node in _always(function) if isinstance(node, ast.expr)
+        )
+    return bool(known[function])
+
+
+def _lacks(context: Context, node: ast.expr) -> str:
+    """The name that an operator of autograd's lacks which is used here (`Fast.apply`), or a
+    function that is called."""
+    if isinstance(node, ast.Attribute) and node.attr == _APPLY:
+        return _missing_in(context, _defined(context, node.value))
+    return missing_name(context, node) if isinstance(node, ast.Call) else ""
 
 
 def missing_name(context: Context, call: ast.Call) -> str:
     """The name that the function which is called lacks on each Mac; empty: none is known."""
-    found = _called(context, call)
-    if found is None:
+    return _missing_in(context, _defined(context, call.func))
+
+
+def _missing_in(context: Context, found: tuple[Context, ast.AST] | None) -> str:
+    there, node = found if found is not None else (context, None)
+    if isinstance(node, ast.ClassDef):
+        node = next((it for it in node.body if getattr(it, "name", "") == _FORWARD), None)
+    if not isinstance(node, FUNCTIONS):
         return ""
-    there, function = found
-    for name in _names_called(function):
+    for name in _always(node):
+        if not isinstance(name, ast.Name) or not isinstance(name.ctx, ast.Load):
+            continue
         bindings = there.names.module.bindings.get(name.id, [])
-        owner = there.names.owner(name.id, name)
-        if bindings and owner is there.names.module:
+        if bindings and there.names.owner(name.id, name) is there.names.module:
             if all(_fails_on_macs(context, there, binding) for binding in bindings):
                 return name.id
     return ""
 
 
-def _called(context: Context, call: ast.Call) -> tuple[Context, FunctionNode] | None:
+def _defined(context: Context, called: ast.expr) -> tuple[Context, ast.AST] | None:
+    """The function or class that a name stands for, and where it is defined."""
     there: Context = context
     bindings: tuple[Binding, ...] = ()
-    if isinstance(call.func, ast.Name):
-        bindings = tuple(context.names.module.bindings.get(call.func.id, ()))
-    if not any(isinstance(binding.node, FUNCTIONS) for binding in bindings):
-        qualified = context.resolve(call.func)
+    if isinstance(called, ast.Name):
+        bindings = tuple(context.names.module.bindings.get(called.id, ()))
+    if not any(isinstance(binding.node, (*FUNCTIONS, ast.ClassDef)) for binding in bindings):
+        qualified = context.resolve(called)
         found = context.definition_elsewhere(qualified) if qualified else None
         if found is None:
             return None
         there, bindings = found.context, found.bindings
-    node = bindings[0].node if len(bindings) == 1 else None
-    return (there, node) if isinstance(node, FUNCTIONS) else None
+    return (there, bindings[0].node) if len(bindings) == 1 else None
 
 
-def _names_called(function: FunctionNode) -> Iterator[ast.Name]:
-    """What a function calls by a name each time that it runs."""
+def _always(function: FunctionNode) -> Iterator[ast.AST]:
+    """What is evaluated each time that a function runs to its end; what stands in a choice or in
+    a function of its own may not be."""
     for statement in function.body:
         if isinstance(statement, _COMPOUND):
             continue
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                yield node.func
+        todo: list[ast.AST] = [statement]
+        while todo:
+            node = todo.pop()
+            yield node
+            if not isinstance(node, _CHOICES):
+                todo += ast.iter_child_nodes(node)
 
 
 def _fails_on_macs(context: Context, there: Context, binding: Binding) -> bool:
-    """Whether a binding is an import that fails on each Mac, and is caught."""
+    """Whether a binding is an import that fails on each Mac, and is caught, or is only made where
+    there is CUDA."""
     node = binding.node
     parent = there.index.parents.get(node)
-    if not isinstance(node, ast.ImportFrom) or not isinstance(parent, ast.Try):
+    if not isinstance(node, ast.Import | ast.ImportFrom):
         return False
-    if node not in parent.body or not any(map(catches_failed_import, parent.handlers)):
+    is_caught = (
+        isinstance(parent, ast.Try)
+        and node in parent.body
+        and any(map(catches_failed_import, parent.handlers))
+    )
+    if not is_caught and "cuda" not in there.guards.at(node):
         return False
-    module = "." * node.level + (node.module or "")
     elsewhere = context.elsewhere
-    return elsewhere is not None and not elsewhere.imports_on(there.source.path, module) & MACS
+    return elsewhere is not None and not any(
+        elsewhere.imports_on(there.source.path, module) & MACS for module in modules_of(node)
+    )

@@ -27,7 +27,7 @@ def kernel_imports(
     for function in statements(tree):
         if isinstance(function, FUNCTIONS):
             for node in _certain(function.body):
-                if any(not imports_on(module) & MACS for module in _modules(node)):
+                if any(not imports_on(module) & MACS for module in modules_of(node)):
                     yield node
 
 
@@ -51,7 +51,7 @@ def _certain(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from _certain(statement.body)
 
 
-def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:
+def modules_of(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return ["." * node.level + (node.module or "")]

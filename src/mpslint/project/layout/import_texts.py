@@ -13,7 +13,7 @@ _IMPORT = re.compile(
     rb"|import[ \t]+(?P<plain>[\w., \t]+))",
     re.M,
 )
-_TEXTS = 512
+_TEXTS = 2048
 """Of so many texts it is kept what they import."""
 _OF_FILES = (b"SourceFileLoader", b"spec_from_file_location", b"load_source", b"runpy")
 _BY_FILE = re.compile(rb"\b(?:%s)\b" % b"|".join(_OF_FILES))

@@ -21,6 +21,7 @@ from mpslint.project.layout.added_folders import WORD, added_folders
 from mpslint.project.layout.definition_texts import may_say
 from mpslint.project.layout.file_sets import FileSets
 from mpslint.project.layout.kept_contexts import KeptContexts
+from mpslint.project.layout.kept_texts import KeptTexts
 from mpslint.project.layout.word_holders import WordHolders
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.relevance import OWN_MOVE
@@ -48,8 +49,6 @@ _Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
 _Found = dict[str, tuple[str | None, tuple[str, ...]]]
 """By the dotted name of a module: its file, and all files that were looked for."""
-_TEXTS = 640
-"""So many texts of modules that were searched for a word."""
 _FOREIGN = sys.stdlib_module_names | {
     "torch",
     "torchvision",
@@ -93,7 +92,7 @@ class Modules(WordHolders):
         """Whether these are there, of which nobody asks more."""
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
         self._contexts = KeptContexts()
-        self._texts: dict[str, bytes | None] = {}
+        self._texts = KeptTexts()
         self._kernels: dict[str, bool] = {}
         self._beside: dict[str, list[str]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
@@ -110,7 +109,7 @@ class Modules(WordHolders):
         self._beside.update(known._beside)
         self._added.update(_without(known._added, changed))
         self._scripts.update(_without(known._scripts, changed))
-        self._texts.update(_without(known._texts, changed))
+        self._texts.take_over(known._texts, changed)
         self._kernels.update(_without(known._kernels, changed))
         self._words.update(_without(known._words, changed))
         spoken = {key: says for key, says in known._spoken.items() if key[0] not in changed}
@@ -425,9 +424,7 @@ class Modules(WordHolders):
 
     def text(self, path: str) -> bytes | None:
         """The text of a module, kept for a while."""
-        if path not in self._texts:
-            _keep(self._texts, path, self._read(path), _TEXTS)
-        return self._texts[path]
+        return self._texts.of(path, self._read)
 
     def _read(self, path: str) -> bytes | None:
         if path in self._virtual:

@@ -21,7 +21,9 @@ _SETUP = "setup"
 _MOST_ENTRIES = 4_000
 """Of a folder with more in it nobody looks through all: reading it takes longer than the check."""
 _MOST_FILES = 640
-"""So many files an answer may rest on: each of them is looked at again before it is believed."""
+"""So many files an answer may rest on that runs some of them, or reads them for each object."""
+_MOST_SEARCHED = 2_000
+"""So many texts are searched for a name: whether anybody uses something hangs on all of them."""
 _MOST_MODULES = 1_200
 """So many modules a project has at most that is judged as a whole. Where one had 1,020 that was a
 tenth of a check; of three larger ones, which took up to a third more, none was for CUDA alone."""
@@ -71,6 +73,7 @@ class Projects:
         self._wholes: dict[str, Whole | None] = {}
         self._heads: dict[str, str | None] = {}
         self._wide: dict[str, Whole | None] = {}
+        self._searched: dict[str, Whole | None] = {}
         self._built: dict[str, Building] = {}
         self.signs: dict[str, tuple[int, int]] = {}
         """The folders that were listed, as they were then."""
@@ -84,6 +87,7 @@ class Projects:
         self._wholes.update(known._wholes)
         self._heads.update(known._heads)
         self._wide.update(known._wide)
+        self._searched.update(known._searched)
         self._built.update(known._built)
         self.signs.update(known.signs)
         self.marks.update(known.marks)
@@ -97,6 +101,16 @@ class Projects:
         if head not in self._wholes:
             self._wholes[head] = self._listed(head)
         return self._wholes[head]
+
+    def searched(self, path: str) -> Whole | None:
+        """The same of a larger project as well, for who asks whether a name stands anywhere."""
+        whole = self.of(path)
+        head = self._head(os.path.dirname(path))
+        if whole is not None or head is None:
+            return whole
+        if head not in self._searched:
+            self._searched[head] = self._listed(head, most=_MOST_SEARCHED)
+        return self._searched[head]
 
     def has_head(self, path: str) -> bool:
         """Whether a file belongs to a project at all."""

@@ -33,6 +33,8 @@ class GivenAround:
         None where one of them is not seen, or sets an attribute that keeps what is given (`kept`)
         on the object itself; and the files that this rests on. Who installs the project is not
         seen, but says himself what each call `is_asked` for, as those do who are."""
+        if not self._mentions.may_run(path):
+            return None, ()
         if not name.startswith("_") and not is_asked:
             published, told = self._mentions.is_published(path)
             if published:

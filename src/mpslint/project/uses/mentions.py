@@ -66,7 +66,7 @@ class Mentions:
         """Whether another file of the project may use the function `name` of the file at the
         absolute `path`, or the `method` of that name; and the files that this rests on. What only
         such functions use as nobody uses, in so many `steps`, is used by nobody."""
-        whole = self._projects.of(path)
+        whole = self._projects.searched(path)
         if whole is None:
             return True, ()
         if name == ANYTHING:
@@ -139,8 +139,12 @@ class Mentions:
     def is_published(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether others install the project of a file, and may use whatever has a public name in
         it; and the files that this rests on."""
-        whole = self._projects.of(path)
+        whole = self._projects.searched(path)
         return (True, ()) if whole is None else self._published.includes(whole, path)
+
+    def may_run(self, path: str) -> bool:
+        """Whether the project of a file is small enough to run who calls it, for what they give."""
+        return self._projects.of(path) is not None
 
     def _is_open(self, whole: Whole, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether a file that nothing in its project uses may yet be for somebody: it is new, or is
@@ -154,7 +158,7 @@ class Mentions:
         """Whether another file of the project may have a variable of the module at the absolute
         `path`: such a name is a common word, so that only those are looked at that name the
         module; and the files that this rests on."""
-        whole = self._projects.of(path)
+        whole = self._projects.searched(path)
         if whole is None:
             return True, ()
         folder, stem = os.path.split(path.removesuffix(".py"))
@@ -204,7 +208,8 @@ class Mentions:
         parameter: who names it in a text is one more of them. And the files that this rests on. Of
         a project that is too large to be looked through those count who stand beside it."""
         calls, files = self.calls(path, given, self._elsewhere, by_text=False)
-        if calls is None and self._projects.of(path) is None and self._projects.has_head(path):
+        whole = self._projects.searched(path)
+        if calls is None and whole is None and self._projects.has_head(path):
             named, files = calls_beside(self._modules, self._elsewhere, path, given.name)
             calls = [
                 (one, call) for one, call in named if call.func in self._uses(one, path, given)
@@ -215,7 +220,7 @@ class Mentions:
         """A file of the project that sets an attribute of one of these names, of whatever object:
         the objects that the file at `path` makes may be among these. What it sets of `self` itself
         is known."""
-        whole = self._projects.of(path)
+        whole = self._projects.searched(path)
         if not attributes or whole is None:
             return None
         names = b"|".join(re.escape(_bytes(name)) for name in sorted(attributes))
@@ -249,7 +254,7 @@ class Mentions:
     def is_named(self, path: str, parameter: str) -> bool:
         """Whether anybody in the project gives a parameter by its name, be it in a table, on a
         command line or in a settings file."""
-        whole = self._projects.of(path)
+        whole = self._projects.searched(path)
         if whole is None:
             return True
         spelled = _bytes(parameter)
@@ -281,7 +286,7 @@ class Mentions:
         """The calls of what is asked about, each with its file; None where somebody may do more
         with it than call it, or is not seen, those who may call it `by_text` (`eval(name)`) among
         them; and the files that this rests on."""
-        whole = self._projects.of(path)
+        whole = self._projects.searched(path)
         if whole is None:
             return None, ()
         files = whole.files
@@ -327,7 +332,7 @@ class Mentions:
         and there are some; where somebody may make an object of it as well (`is_made`), whether
         nobody has another use for it; and the files that this rests on."""
         published, told = self.is_published(path)
-        whole = self._projects.of(path)
+        whole = self._projects.searched(path)
         if published or whole is None:
             return False, told
         users = self._modules.holding_alone(whole.modules, _bytes(name))
@@ -445,7 +450,7 @@ class Mentions:
                 self._may_be(here, one, path) for one in modules_before(context, use.value)
             ):
                 return True
-            whole = self._projects.of(path) if is_looked_up(context, use.value) else None
+            whole = self._projects.searched(path) if is_looked_up(context, use.value) else None
             return whole is not None and self._taken.is_held(whole.modules, path)
         if method:
             return self._is_of_project(here, qualified) and self._found(here, qualified) is None

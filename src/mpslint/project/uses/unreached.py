@@ -58,7 +58,7 @@ class Unreached:
     def includes(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether the module at the absolute `path` is one of these, and the files that this
         rests on."""
-        whole = self._projects.of(path)
+        whole = self._projects.searched(path)
         if whole is None or path not in whole.modules:
             return False, ()
         if not self._may_be(whole, path):

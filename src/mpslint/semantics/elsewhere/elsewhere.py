@@ -245,7 +245,8 @@ class Elsewhere(Protocol):
 
     def changes_objects(self, path: str, name: str, attributes: frozenset[str]) -> bool:
         """Whether the project gives objects of the class `name` of the file at `path`, or of one
-        that is derived from it, one of the attributes anew; True where that is not known."""
+        that is derived from it, one of the attributes anew; where no class is named, any object.
+        True where that is not known."""
 
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         """What pytest reads before the file at `path` and may keep tests from a machine: the

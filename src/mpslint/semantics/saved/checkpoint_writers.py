@@ -12,7 +12,7 @@ from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.saved.file_names import pattern_of, spelling_of
 from mpslint.semantics.saved.kept_numbers import is_made_of_numbers
 from mpslint.semantics.saved.numbered_files import numbered_place
-from mpslint.semantics.saved.written_by_helpers import written_by_helpers
+from mpslint.semantics.saved.written_by_helpers import only_fills_a_gap, written_by_helpers
 from mpslint.semantics.syntax.index import LOOPS
 from mpslint.semantics.syntax.order import precedes
 from mpslint.semantics.terms.value import Kind
@@ -48,7 +48,9 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
         owner = context.index.function(writer)
         steps = [writer] if owner is None else [writer, *context.index.calls.get(owner.name, ())]
         if any(
-            context.index.function(step) is function and precedes(context, step, call)
+            context.index.function(step) is function
+            and precedes(context, step, call)
+            and not only_fills_a_gap(context, step, spelling_of(context, target, named=True))
             for step in steps
         ):
             return True

@@ -19,6 +19,8 @@ from mpslint.semantics.syntax.order import precedes
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_ASKING = ("exists", "isfile", "is_file")
+"""What `os.path` and `pathlib` ask whether a file is there by."""
 _SAVERS = ("torch.save", "torch.jit.save")
 
 
@@ -43,7 +45,29 @@ def written_by_helpers(context: Context, call: ast.Call, place: ast.expr) -> boo
             for written in _places(helper, step)
         )
         for step in _before(context, call)
+        if not only_fills_a_gap(context, step, spelled)
     )
+
+
+def only_fills_a_gap(context: Context, step: ast.Call, place: str) -> bool:
+    """Whether a file is only written where it is not there yet: `if not path.exists():`. Most runs
+    read what another one has left, which somebody may have got from elsewhere."""
+    return any(
+        _asks_for(context, test.operand, place)
+        for around in context.index.ancestors(step)
+        if isinstance(around, ast.If)
+        and any(context.index.within(step, item) for item in around.body)
+        for test in ast.walk(around.test)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    )
+
+
+def _asks_for(context: Context, asked: ast.expr, place: str) -> bool:
+    """`os.path.exists(path)`, `path.exists()`"""
+    if not isinstance(asked, ast.Call) or last_name(asked.func) not in _ASKING:
+        return False
+    given = asked.args[0] if asked.args else getattr(asked.func, "value", None)
+    return given is not None and spelling_of(context, given, named=True) == place
 
 
 def _is_told_to_save(context: Context, step: ast.Call, place: str) -> bool:

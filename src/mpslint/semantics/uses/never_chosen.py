@@ -1,5 +1,6 @@
 """Arms that nobody in the project opens: a parameter that is False in each call, for being given
-so or for not being given at all, is False."""
+so or for not being given at all, is False; and so is an attribute that is False from the start, of
+which nobody has the name but who asks for it."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import is_set_by_libraries
 from mpslint.semantics.elsewhere.elsewhere import Given, Outcome
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.uses.defined import asked_for, definitions_around
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 _SAME = ast.Is | ast.Eq
 _OTHER = ast.IsNot | ast.NotEq
+_SETTERS = ("setattr", "__setattr__", "__dict__", "vars")
+"""What sets attributes by other texts than their names."""
 
 
 def is_never_chosen(context: Context, row: int) -> bool:
@@ -130,10 +134,23 @@ def _is_refused(
     held = _kept(context, owner, test)
     if maker is None or held is None or context.index.function(held) is not maker:
         return False
+    if isinstance(held, ast.Constant):
+        return asked_of.refuses(held.value) and not _may_be_set(context, test.attr)
     return any(
         isinstance(name, ast.Name) and _is_answered(context, maker, name, asked_of, test.attr)
         for name, _ in _of_kept(held, asked_of)
     )
+
+
+def _may_be_set(context: Context, attribute: str) -> bool:
+    """Whether anybody may set an attribute of objects, by a text or as all attributes at once too,
+    or a library does, which looks for modules that have it."""
+    if is_set_by_libraries(attribute) or any(
+        context.index.names.get(name) or context.index.attributes.get(name) for name in _SETTERS
+    ):
+        return True
+    assert context.elsewhere is not None
+    return context.elsewhere.changes_objects(context.source.path, "", frozenset({attribute}))
 
 
 def _compared(test: ast.expr, outcome: bool) -> tuple[ast.expr, Outcome]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.uses.defined import definitions_around
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _ABSTRACT = "abc.abstractmethod"
+_PLAIN = ("dataclass", "total_ordering", "final")
+"""Decorators of Python's that hand a class to nobody."""
 _BY_CLASS = ("staticmethod", "classmethod")
 """Methods that need no object."""
 
@@ -24,6 +27,8 @@ def is_overridden(context: Context, row: int) -> bool:
     for node, owner in definitions_around(context, row):
         if owner is None or not isinstance(node, FUNCTIONS) or _is_of_class(node):
             continue
+        if not all(map(_keeps_nothing, owner.decorator_list)):
+            continue  # `@register("net")`: whoever asks for that name makes one.
         own = [item for item in context.index.attributes.get(node.name, ()) if _is_super(item)]
         if any(context.index.enclosing(item, ast.ClassDef) is not owner for item in own):
             continue  # A class of the same file may ask for this one.
@@ -57,6 +62,11 @@ def replaces(context: Context, derived: ast.ClassDef, base: str, method: str) ->
         _is_super(item) or _is_named(item, base)
         for item in context.index.attributes.get(method, ())
     )
+
+
+def _keeps_nothing(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return last_name(called) in _PLAIN
 
 
 def _is_of_class(node: FunctionNode) -> bool:

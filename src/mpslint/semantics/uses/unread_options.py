@@ -1,4 +1,5 @@
-"""Options of a program that it never reads: what they are by default places nothing."""
+"""Options of a program that it never reads, or of which all that it does with them is seen: what
+they are by default places nothing by itself."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from mpslint.semantics.uses.switch_defaults import destination
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.worlds.events import Event
 
 _PARSING = ("parse_args", "parse_known_args")
 
@@ -34,6 +36,36 @@ def is_unread_option(context: Context, statement: ast.stmt) -> bool:
     )
 
 
+def is_followed_option(context: Context, event: Event) -> bool:
+    """Whether an event is that of an option of a parser of this file alone, whose answer is read
+    here by its name, to be chosen, compared or placed: what a Mac gets of it is told there."""
+    call = event.use
+    name = destination(call) if isinstance(call, ast.Call) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or name is None:
+        return False
+    parser = call.func.value
+    if call.func.attr != "add_argument" or not isinstance(parser, ast.Name):
+        return False
+    answers = _answers(context) if _is_only_asked(context, parser.id) else None
+    reads = [
+        use
+        for use in context.index.attributes.get(name, ())
+        if isinstance(use.value, ast.Name) and use.value.id in (answers or ())
+    ]
+    return bool(reads) and all(_is_seen_through(context, use) for use in reads)
+
+
+def _is_seen_through(context: Context, use: ast.Attribute) -> bool:
+    parent = context.index.parents[use]
+    if isinstance(use.ctx, ast.Store):
+        return False  # Another device in place of the one that is not there: what a port begins at.
+    if isinstance(parent, ast.Call) and parent.func is not use:
+        called = parent.func
+        is_move = isinstance(called, ast.Attribute) and called.attr == "to"
+        return is_move or context.resolve(called) == "torch.device"
+    return isinstance(parent, ast.IfExp | ast.Compare | ast.FormattedValue)
+
+
 def _answers(context: Context) -> set[str] | None:
     """The names in which all answers of parsers are kept; None where more than attributes of them
     may be taken."""
@@ -51,9 +83,10 @@ def _answers(context: Context) -> set[str] | None:
         names.add(target.id)
     elsewhere, path = context.elsewhere, context.source.path
     for name in names:
-        if not _is_only_asked(context, name) or (
-            elsewhere is not None and elsewhere.takes(path, name)
-        ):
+        if not _is_only_asked(context, name):
+            return None
+        is_of_module = name in context.names.module.bindings
+        if is_of_module and elsewhere is not None and elsewhere.takes(path, name):
             return None
     return names
 

@@ -93,6 +93,7 @@ class Branches(Expressions):
         if parts and not arm:
             frame.arm = id(node)
         returned, fork = len(frame.returns), len(self.log)
+        held = self.held_on_the_host(node.test) if tests else []
         ends: list[tuple[int, Env]] = []
         owned = bool(mask & MACS)  # Whether all arms that a Mac takes end in what is CUDA's own.
         spans: list[tuple[int, int, int]] = []
@@ -104,6 +105,8 @@ class Branches(Expressions):
             frame.env = dict(env) if worlds and branch else env
             if refined and branch is node.orelse:
                 self.refine(refined)
+            if held and branch is node.body:
+                self.refine(held)
             away = sent_away(mask, worlds)
             frame.tests = why | tests if away else why
             frame.gate = node.test if away and mask & ~worlds & MACS else gate

@@ -68,8 +68,11 @@ class Choice(NamedTuple):
     """It is the device of an `autocast`, and of nothing else."""
 
 
-def written(worlds: Worlds) -> Iterator[Written]:
-    """CUDA devices that a Mac is given, each once."""
+def written(
+    worlds: Worlds, followed: Callable[[Event], bool] = lambda _: False
+) -> Iterator[Written]:
+    """CUDA devices that a Mac is given, each once. What becomes of what is kept by `followed`
+    events is told where it is read."""
     seen: set[ast.expr] = set()
     told = (*worlds.events(Kind.PLACED, Kind.KEPT), *worlds.events(Kind.LOADED))
     for event in told:
@@ -81,6 +84,8 @@ def written(worlds: Worlds) -> Iterator[Written]:
             if worlds.run.is_script and isinstance(event.use, ast.Module):
                 continue  # Nobody reads it.
             if event.kind is Kind.KEPT and not _goes_somewhere(worlds, event, atom):
+                continue
+            if event.kind is Kind.KEPT and followed(event):
                 continue
             for node in places(atom):
                 if event.kind is Kind.LOADED and _within(node, event.node):

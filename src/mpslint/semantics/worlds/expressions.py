@@ -151,8 +151,11 @@ class Expressions(Names):
         asked, frame.asked = frame.asked, frame.asked or self.asks_for_cuda(tests)
         self.unsure += 1
         ends, owned = 0, bool(mask & MACS)
+        env, held = frame.env, self.held_on_the_host(node.test) if tests else []
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask = worlds
+            if held and branch is node.body:
+                self.refine(held)
             frame.tests = why | tests if sent_away(mask, worlds) else why
             if not arm and (yes != mask or no != mask):
                 frame.arm = id(node)
@@ -163,6 +166,10 @@ class Expressions(Names):
             owned = owned and (own or not worlds & MACS)
             ends |= frame.mask
             frame.arm, frame.gate = arm, gate
+            if held and branch is node.body:
+                for key, _ in held:
+                    frame.env.pop(key, None)
+                frame.env = {**frame.env, **{key: env[key] for key, _ in held if key in env}}
         self.unsure -= 1
         frame.mask, frame.tests, frame.built, frame.asked = mask, why, built, asked
         if owned:

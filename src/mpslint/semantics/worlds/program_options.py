@@ -71,7 +71,7 @@ class ProgramOptions(Placing):
         value = default if stays else lift(open_choice, default)
         parser.v[dest] = value
         if holds_device(value):
-            self.kept(value, dest)
+            self.kept(value, dest, use=node)
         choices = keywords.get("choices")
         if choices is not None and one(choices, ALL).kind == SEQUENCE:
             self.emit(Kind.KEPT, node, name="choices", value=choices)

@@ -7,7 +7,7 @@ and so has `if device.type == "cpu" or device.type == "mps": ... else:`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.machines import MAC
@@ -50,6 +50,38 @@ class Refining(Core):
             )
         return list(found.items())
 
+    def held_on_the_host(self, test: ast.expr) -> list[tuple[str, Value]]:
+        """The names that are the CPU where a test holds which asks for it by name, and otherwise
+        for the machine: of `torch.cuda.is_available() or device == "cpu"` where there is none."""
+        if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or):
+            return []
+        found: list[tuple[str, Value]] = []
+        for part in test.values:
+            asked = _named_cpu(part)
+            key = self.key(asked) if asked is not None else None
+            if asked is None or key is None:
+                continue
+            recording, self.recording = self.recording, False
+            surely = self.frame.mask
+            for other in test.values:
+                if other is not part:
+                    yes, no, _ = self.cond(other)
+                    surely &= no & ~yes
+            before = self.eval(asked)
+            self.recording = recording
+            if surely:
+                host = by_world(
+                    lambda worlds, atom, surely=surely: pack(  # type: ignore[misc]
+                        [
+                            (worlds & surely, device("cpu", None, atom.tests)),
+                            (worlds & ~surely, atom),
+                        ]
+                    ),
+                    before,
+                )
+                found.append((key, host))
+        return found
+
     def refine(self, found: list[tuple[str, Value]]) -> None:
         """From here on these names stand for that."""
         frame = self.frame
@@ -87,6 +119,24 @@ def _asked_for(test: ast.expr) -> Iterator[tuple[ast.expr, str]]:
         if isinstance(operator, ast.Eq) and isinstance(right, ast.Constant):
             if right.value in _OTHER:
                 yield test.left, right.value
+
+
+def _on_host(surely: int) -> Callable[[int, Atom], Value]:
+    def change(worlds: int, atom: Atom) -> Value:
+        host = device("cpu", None, atom.tests)
+        return pack([(worlds & surely, host), (worlds & ~surely, atom)])
+
+    return change
+
+
+def _named_cpu(test: ast.expr) -> ast.expr | None:
+    """What a test compares with "cpu", be it the device or its type."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    (operator,), (right,) = test.ops, test.comparators
+    if isinstance(operator, ast.Eq) and isinstance(right, ast.Constant) and right.value == "cpu":
+        return test.left
+    return None
 
 
 def _without(atom: Atom, name: str) -> Atom:

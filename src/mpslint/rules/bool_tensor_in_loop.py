@@ -208,10 +208,10 @@ def _is_of_sizes(node: ast.expr) -> bool:
         return True
     sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node]
     for side in sides:
-        if isinstance(side, ast.Call) and last_name(side.func) in _OF_SIZES:
-            return True
         if isinstance(side, ast.Subscript):
             side = side.value
+        if isinstance(side, ast.Call) and last_name(side.func) in _OF_SIZES:
+            return True
         if isinstance(side, ast.Attribute) and side.attr in _FIELDS:
             return True
     return False

@@ -10,6 +10,7 @@ kernels say.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from mpslint.project.compiled.kernel_imports import catches_failed_import, modules_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.names.names import Binding
     from mpslint.semantics.syntax.index import FunctionNode
 
+_OUTERMOST = "outermost functions by row"
 _APPLY, _FORWARD = "apply", "forward"
 # Fact: torch.autograd.Function: `apply` calls the `forward` of the class.
 _CHOICES = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.GeneratorExp, ast.ListComp, ast.SetComp)
@@ -31,12 +33,19 @@ _COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match, *FUNC
 
 def goes_on_to_kernels(context: Context, row: int) -> bool:
     """Whether a line stands in a function that goes on to what ends so, on each way through it."""
-    return any(
-        function.lineno <= row <= (function.end_lineno or function.lineno)
-        and _goes_on(context, function)
-        for function in context.index.functions()
-        if context.index.function(function) is None
-    )
+    outermost = context.memo.get(_OUTERMOST)
+    if outermost is None:  # Many findings ask, of which each is in one of them at most.
+        found = [it for it in context.index.functions() if context.index.function(it) is None]
+        outermost = context.memo[_OUTERMOST] = sorted(found, key=_start)
+    assert isinstance(outermost, list)
+    place = bisect_right(outermost, row, key=_start) - 1
+    if place < 0 or row > (outermost[place].end_lineno or row):
+        return False
+    return _goes_on(context, outermost[place])
+
+
+def _start(function: FunctionNode) -> int:
+    return function.lineno
 
 
 def _goes_on(context: Context, function: FunctionNode) -> bool:

@@ -321,11 +321,22 @@ def _goes_on_elsewhere(refusing: ast.If, function: Function | None) -> bool:
     """Whether the same function asks the same again and then goes another way: `if chosen ==
     "flash": if not HAS_FLASH: raise`, and below `if not HAS_FLASH: return plain(x)`. An error for
     who chose is no refusal for all."""
-    text = ast.unparse(refusing.test)
-    return function is not None and any(
-        isinstance(other, ast.If)
-        and other is not refusing
-        and not isinstance(other.body[-1], ast.Raise)
-        and ast.unparse(other.test) == text
-        for other in ast.walk(function.node)
+    if function is None:
+        return False
+    given: dict[str, list[ast.expr]] = {}
+    others: list[ast.If] = []
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.If) and node is not refusing:
+            others.append(node)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            given.setdefault(node.targets[0].id, []).append(node.value)
+
+    def asked(test: ast.expr) -> str:
+        """What a test asks, also where it has a name before: `is_absent = not HAS_FLASH`."""
+        values = given.get(test.id, []) if isinstance(test, ast.Name) else []
+        return ast.unparse(values[0] if len(values) == 1 else test)
+
+    return any(
+        not isinstance(other.body[-1], ast.Raise) and asked(other.test) == asked(refusing.test)
+        for other in others
     )

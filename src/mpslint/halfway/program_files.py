@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
-from mpslint.halfway import device_arrays, understood_packages, wide_batches
+from mpslint.halfway import device_arrays, scaled_steps, understood_packages, wide_batches
 from mpslint.halfway.unread_steps import OF_CUDA, Steps, beginning, cuda_objects
 from mpslint.project.layout.modules import INSTALLING
 from mpslint.project.runs.far_imports import FarImports
@@ -105,6 +105,9 @@ class ProgramFiles:
             kinds |= understood_packages.KINDS
         if is_read:
             kinds |= device_arrays.KINDS
+        is_scaled = scaled_steps.may_scale(text)
+        if is_scaled:
+            kinds |= scaled_steps.KINDS
         wide = self._wide_batches(path, text) if wide_batches.may_take(text) else {}
         if wide:
             kinds |= wide_batches.KINDS
@@ -115,6 +118,8 @@ class ProgramFiles:
         found = list(understood_packages.uses(tree, nodes, near)) if near else []
         if steps is not None:
             found += steps.rows(text, nodes)
+        if is_scaled:
+            found += scaled_steps.unscaled(nodes)
         doubts = [Doubt(*one) for one in found]
         if is_read:
             host = device_arrays.read_on_host(tree, nodes)

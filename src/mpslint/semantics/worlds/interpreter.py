@@ -39,9 +39,6 @@ from mpslint.semantics.worlds.wrapping import ATTRIBUTE
 # Fact: Python's grammar, the statement `global`.
 _GLOBAL = re.compile(rb"^[ \t]+global[ \t]+([\w, \t]+)", re.M)
 
-"""Modules of torch whose functions ask or tell the machine."""
-
-
 # Fact: Python's grammar, imports that are no statements of the module itself.
 _LOCAL_IMPORT = re.compile(
     rb"^[ \t]+(?:from|import)[ \t]+([.\w]+)(?:[ \t]+import[ \t]+(\w+))?", re.M

@@ -223,6 +223,29 @@ def test_a_package_that_a_tensor_may_go_to_or_come_from_keeps_its_programs_on_th
     assert "`warpnet` is not known to work with tensors on MPS" in said.replace("\n", " ")
 
 
+KEPT = "import torch\nimport warpnet\n\nlayer = warpnet.read('a')\n"
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        "from kept import layer\n" + START + CALL,
+        "import kept\n" + START + CALL + "layer = kept.layer\n",
+    ],
+)
+def test_what_a_module_keeps_of_a_package_may_be_used_by_who_imports_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], used: str
+) -> None:
+    assert not is_opened(folder, capsys, program=used + "print(layer(out))\n", kept=KEPT)[0]
+
+
+def test_what_nobody_takes_from_a_module_keeps_no_program_from_mps(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = "import kept\n" + START + CALL + "print(out)\n"
+    assert is_opened(folder, capsys, program=program, kept=KEPT)[0]
+
+
 def test_what_a_module_has_by_a_star_is_no_compiled_module(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

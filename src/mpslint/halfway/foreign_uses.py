@@ -58,10 +58,17 @@ _DEEPEST = 40
 
 
 class ForeignUses:
-    def __init__(self, tree: ast.Module, foreign: Container[str], hosts: Container[str]) -> None:
+    def __init__(
+        self,
+        tree: ast.Module,
+        foreign: Container[str],
+        hosts: Container[str],
+        is_taken: Callable[[str], bool],
+    ) -> None:
         """`foreign` are the names of the packages, and of what is theirs; `hosts` those of what
-        computes on the host."""
+        computes on the host; `is_taken` tells whether other files may use a name of the module."""
         self._top = tree
+        self._is_taken = is_taken
         self._foreign = foreign
         self._hosts = hosts
         self._around: dict[ast.AST, ast.AST] = {}
@@ -194,6 +201,8 @@ class ForeignUses:
         key = scope, name
         if key in self._followed:
             return True
+        if scope is self._top and self._is_taken(name):
+            return False
         self._followed.add(key)
         try:
             uses = (one for one in self._loads.get(name, ()) if self._scope_of(one) is scope)

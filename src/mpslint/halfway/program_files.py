@@ -49,11 +49,12 @@ class ProgramFiles:
         """`paths` are the absolute ones of the files of a run, and `project_of` gives the project
         of each; `texts` stand in place of what is on disk."""
         self._project_of = project_of
+        self._paths = tuple(paths)
         self._texts = texts or {}
         self._notebooks: dict[str, SourceFile | None] = {}
         self._chosen: dict[str, list[str]] = {}
         self._led_to: dict[str, list[str]] = {}
-        self._far = FarImports(paths, self.text_of, self._near, self._is_installed)
+        self._far = FarImports(self._paths, self.text_of, self._near, self._is_installed)
         self._wide: dict[str, wide_batches.Wide] = {}
         self._own: dict[tuple[str, str], bool | None] = {}
 
@@ -115,7 +116,10 @@ class ProgramFiles:
         if tree is None:
             return []
         nodes = of_kinds(tree, kinds)
-        found = list(understood_packages.uses(tree, nodes, near)) if near else []
+        found: list[tuple[int, str]] = []
+        if near:
+            taken = self._taken_from(path)
+            found += understood_packages.uses(tree, nodes, near, taken)
         if steps is not None:
             found += steps.rows(text, nodes)
         if is_scaled:
@@ -127,6 +131,21 @@ class ProgramFiles:
         if wide:
             doubts += [Doubt(*one) for one in wide_batches.taken(nodes, wide)]
         return doubts
+
+    def _taken_from(self, path: str) -> Callable[[str], bool]:
+        """Whether another file may use a name of the module at `path`: its text has both."""
+        stem = os.path.splitext(os.path.basename(path))[0]
+        module = os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem
+        texts: list[bytes] = []
+
+        def is_taken(name: str) -> bool:
+            if not texts:  # Most files with such a package keep nothing of it for others.
+                others = dict.fromkeys((*self._paths, *self.around(path)))
+                every = (self.text_of(one) for one in others if one != path)
+                texts.extend([b"", *(text for text in every if module.encode() in text)])
+            return any(name.encode() in text for text in texts)
+
+        return is_taken
 
     def _wide_batches(self, path: str, text: bytes) -> wide_batches.Wide:
         """The data sets that a file names and that hand out float64: its own, and those of what it

@@ -47,10 +47,14 @@ KINDS: frozenset[type[ast.AST]] = frozenset({ast.Import, ast.ImportFrom, ast.Nam
 
 
 def uses(
-    tree: ast.Module, nodes: Sequence[ast.AST], doubtful: dict[str, str]
+    tree: ast.Module,
+    nodes: Sequence[ast.AST],
+    doubtful: dict[str, str],
+    is_taken: Callable[[str], bool],
 ) -> Iterator[tuple[int, str]]:
     """The rows in which one of these is used for what may be a tensor, with the reason. An import
-    by itself does nothing. `nodes`: those of these `KINDS`."""
+    by itself does nothing. `nodes`: those of these `KINDS`; `is_taken` tells whether other files
+    may use a name of the module."""
     named: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -75,7 +79,7 @@ def uses(
     foreign: ForeignUses | None = None
     for node in nodes:
         if isinstance(node, ast.Name) and node.id in named and isinstance(node.ctx, ast.Load):
-            foreign = foreign or ForeignUses(tree, named, host_names(nodes))
+            foreign = foreign or ForeignUses(tree, named, host_names(nodes), is_taken)
             if node.lineno not in seen and not foreign.is_apart(node):
                 seen.add(node.lineno)
                 yield node.lineno, named[node.id]

@@ -461,6 +461,10 @@ def test_a_function_that_goes_on_to_kernels_that_no_mac_has_is_for_cuda(
         "if value.is_cuda:\n        Sampled.apply(value)",
         "value.is_cuda and Sampled.apply(value)",
         "print(lambda: Sampled.apply(value))",
+        "if len(value) > 3:\n        return value\n    Sampled.apply(value)",
+        "with torch.no_grad():\n        if value.is_cuda:\n            Sampled.apply(value)",
+        "print(Sampled(value))",
+        "print({key: Sampled.apply(key) for key in value})",
     ],
 )
 def test_a_function_that_may_do_without_them_is_told_of(cli: Cli, project: Path, used: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Container, Iterator
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from mpslint.facts.priors import names_device
 from mpslint.semantics.syntax.index import FUNCTIONS, children, walk
@@ -76,9 +76,10 @@ class ForeignUses:
         """By scope and name whether what it is given lies on the host, each time."""
         self._loads: dict[str, list[ast.Name]] = {}
         self._asked: set[tuple[ast.AST, str]] = set()
-        """The names of which is being found out what they are given."""
+        """The names of which somebody has asked what they are given: one that is not of the host
+        ends a whole question, so that each is followed once."""
         self._followed: set[tuple[ast.AST, str]] = set()
-        """Those of which is being found out what becomes of them."""
+        """Those of which somebody has asked what becomes of them."""
         self._depth = 0
         for node in walk(tree):
             for child in children(node):
@@ -88,6 +89,8 @@ class ForeignUses:
 
     def is_apart(self, name: ast.Name) -> bool:
         """Whether no tensor has a part in what is done with a foreign thing where it is named."""
+        self._asked.clear()
+        self._followed.clear()
         node: ast.expr = name
         while isinstance(self._around.get(node), ast.Attribute):
             node = self._around[node]  # type: ignore[assignment]
@@ -138,11 +141,7 @@ class ForeignUses:
 
     def _stays_host(self, node: ast.AST) -> bool:
         """Whether what an expression gives is used as what lies on the host, as far as it goes."""
-        self._depth += 1
-        try:
-            return self._depth < _DEEPEST and self._is_used_on_host(node)
-        finally:
-            self._depth -= 1
+        return self._deeper(self._is_used_on_host, node)
 
     def _is_used_on_host(self, node: ast.AST) -> bool:
         around = self._around.get(node)
@@ -164,7 +163,7 @@ class ForeignUses:
             return all(map(self._is_kept_on_host, _parts(around.targets[0])))
         if isinstance(around, ast.withitem):
             return around.optional_vars is not None and self._is_kept_on_host(around.optional_vars)
-        if isinstance(around, ast.For | ast.comprehension):
+        if isinstance(around, ast.For | ast.comprehension) and around.iter is node:
             return all(map(self._is_kept_on_host, _parts(around.target)))
         if isinstance(around, ast.BinOp | ast.IfExp | ast.BoolOp | ast.Tuple | ast.List | ast.Dict):
             return self._stays_host(around)
@@ -204,18 +203,18 @@ class ForeignUses:
         if scope is self._top and self._is_taken(name):
             return False
         self._followed.add(key)
-        try:
-            uses = (one for one in self._loads.get(name, ()) if self._scope_of(one) is scope)
-            return all(map(self._stays_host, uses))
-        finally:
-            self._followed.discard(key)
+        uses = (one for one in self._loads.get(name, ()) if self._scope_of(one) is scope)
+        return all(map(self._stays_host, uses))
 
     # What a foreign thing is given.
 
     def _is_host(self, node: ast.expr) -> bool:
+        return self._deeper(self._lies_on_host, node)
+
+    def _deeper(self, asks: Callable[[Any], bool], node: ast.AST) -> bool:
         self._depth += 1
         try:
-            return self._depth < _DEEPEST and self._lies_on_host(node)
+            return self._depth < _DEEPEST and asks(node)
         finally:
             self._depth -= 1
 
@@ -271,10 +270,7 @@ class ForeignUses:
         if not given:
             return False
         self._asked.add(key)
-        try:
-            return all(one() for one in given)
-        finally:
-            self._asked.discard(key)
+        return all(one() for one in given)
 
     # Names.
 
@@ -370,7 +366,8 @@ def _is_plain_type(annotation: ast.expr) -> bool:
         if isinstance(node, ast.Attribute) and node.attr not in _PLAIN_TYPES:
             return False
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return node.value in _PLAIN_TYPES
+            if node.value not in _PLAIN_TYPES:
+                return False
     return True
 
 

@@ -135,22 +135,37 @@ def _report(
 def _is_made_wide(context: Context, call: ast.Call) -> bool:
     """Whether a call is given what is float64: where that is made, or moved, a Mac's GPU raises
     before, so that what comes here is on the CPU."""
-    return any(
-        context.dtypes.tensor(item) in _WIDE or _is_handed_wide(context, item)
-        for given in call.args
-        for item in ast.walk(given)
-        if isinstance(item, ast.expr)
-    )
+    return any(_is_wide(context, given) for given in call.args)
 
 
-def _is_handed_wide(context: Context, node: ast.expr) -> bool:
+def _is_wide(context: Context, node: ast.expr) -> bool:
+    """Whether an expression is float64, or is reckoned with what is and cast to nothing else."""
+    known = context.dtypes.tensor(node)
+    if known is not None:
+        return known in _WIDE
+    if isinstance(node, ast.Name):
+        return _is_handed_wide(context, node)
+    if isinstance(node, ast.BinOp):
+        return _is_wide(context, node.left) or _is_wide(context, node.right)
+    if isinstance(node, ast.Attribute | ast.Subscript):
+        return _is_wide(context, node.value)
+    if not isinstance(node, ast.Call) or context.dtypes.cast_of_to(node) is not None:
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "double":
+        return True
+    method = isinstance(node.func, ast.Attribute) and context.resolve(node.func) is None
+    parts_of = [node.func.value] if method else node.args  # type: ignore[attr-defined]
+    return any(_is_wide(context, one) for one in parts_of)
+
+
+def _is_handed_wide(context: Context, node: ast.Name) -> bool:
     """Whether `node` is a parameter that all callers of its function, which nobody else uses, give
     such a tensor."""
     function = context.index.function(node)
-    reaching = context.flow.reaching(node) if isinstance(node, ast.Name) else ()
-    if not isinstance(node, ast.Name) or function is None:
+    reaching = context.flow.reaching(node)
+    if function is None or not reaching:
         return False
-    if not reaching or any(binding.kind != "parameter" for binding in reaching):
+    if any(binding.kind != "parameter" for binding in reaching):
         return False
     calls = callers(context, function) or ()
     handed = [argument_for(function, one, node.id) for one in calls if isinstance(one, ast.Call)]

@@ -10,11 +10,11 @@ kernels say.
 from __future__ import annotations
 
 import ast
-from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from mpslint.project.compiled.kernel_imports import catches_failed_import, modules_of
-from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.index import FUNCTIONS, statements
+from mpslint.semantics.uses.defined import definitions_around
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
@@ -24,28 +24,21 @@ if TYPE_CHECKING:
     from mpslint.semantics.names.names import Binding
     from mpslint.semantics.syntax.index import FunctionNode
 
-_OUTERMOST = "outermost functions by row"
 _APPLY, _FORWARD = "apply", "forward"
 # Fact: torch.autograd.Function: `apply` calls the `forward` of the class.
-_CHOICES = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.GeneratorExp, ast.ListComp, ast.SetComp)
+_CHOICES = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.GeneratorExp)
+_MAKERS = (ast.ListComp, ast.SetComp, ast.DictComp)
 _COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match, *FUNCTIONS, ast.ClassDef)
+_OPEN = (*_CHOICES, *_MAKERS, *_COMPOUND)
+"""What may be left out, in part or as a whole."""
 
 
 def goes_on_to_kernels(context: Context, row: int) -> bool:
     """Whether a line stands in a function that goes on to what ends so, on each way through it."""
-    outermost = context.memo.get(_OUTERMOST)
-    if outermost is None:  # Many findings ask, of which each is in one of them at most.
-        found = [it for it in context.index.functions() if context.index.function(it) is None]
-        outermost = context.memo[_OUTERMOST] = sorted(found, key=_start)
-    assert isinstance(outermost, list)
-    place = bisect_right(outermost, row, key=_start) - 1
-    if place < 0 or row > (outermost[place].end_lineno or row):
-        return False
-    return _goes_on(context, outermost[place])
-
-
-def _start(function: FunctionNode) -> int:
-    return function.lineno
+    return any(
+        isinstance(one.node, FUNCTIONS) and _goes_on(context, one.node)
+        for one in definitions_around(context, row)
+    )
 
 
 def _goes_on(context: Context, function: FunctionNode) -> bool:
@@ -62,19 +55,19 @@ def _lacks(context: Context, node: ast.expr) -> str:
     """The name that an operator of autograd's lacks which is used here (`Fast.apply`), or a
     function that is called."""
     if isinstance(node, ast.Attribute) and node.attr == _APPLY:
-        return _missing_in(context, _defined(context, node.value))
+        there, owner = _defined(context, node.value) or (context, None)
+        methods = owner.body if isinstance(owner, ast.ClassDef) else []
+        forward = next((it for it in methods if getattr(it, "name", "") == _FORWARD), None)
+        return _missing_in(context, there, forward)
     return missing_name(context, node) if isinstance(node, ast.Call) else ""
 
 
 def missing_name(context: Context, call: ast.Call) -> str:
     """The name that the function which is called lacks on each Mac; empty: none is known."""
-    return _missing_in(context, _defined(context, call.func))
+    return _missing_in(context, *(_defined(context, call.func) or (context, None)))
 
 
-def _missing_in(context: Context, found: tuple[Context, ast.AST] | None) -> str:
-    there, node = found if found is not None else (context, None)
-    if isinstance(node, ast.ClassDef):
-        node = next((it for it in node.body if getattr(it, "name", "") == _FORWARD), None)
+def _missing_in(context: Context, there: Context, node: ast.AST | None) -> str:
     if not isinstance(node, FUNCTIONS):
         return ""
     for name in _always(node):
@@ -104,16 +97,23 @@ def _defined(context: Context, called: ast.expr) -> tuple[Context, ast.AST] | No
 
 def _always(function: FunctionNode) -> Iterator[ast.AST]:
     """What is evaluated each time that a function runs to its end; what stands in a choice or in
-    a function of its own may not be."""
+    a function of its own may not be, nor what stands below one that may have returned."""
     for statement in function.body:
-        if isinstance(statement, _COMPOUND):
-            continue
+        if _may_return(statement):
+            return
         todo: list[ast.AST] = [statement]
         while todo:
             node = todo.pop()
-            yield node
-            if not isinstance(node, _CHOICES):
+            if not isinstance(node, _OPEN):
+                yield node
                 todo += ast.iter_child_nodes(node)
+
+
+def _may_return(statement: ast.stmt) -> bool:
+    """Whether a statement that holds others may end its function."""
+    if isinstance(statement, (ast.Return, ast.ClassDef, *FUNCTIONS)):
+        return False
+    return any(isinstance(item, ast.Return) for item in statements(statement))
 
 
 def _fails_on_macs(context: Context, there: Context, binding: Binding) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import names_request
 from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.syntax.saying import only_says
 from mpslint.semantics.worlds.comparing import equal
 from mpslint.semantics.worlds.events import Kind
@@ -318,16 +319,18 @@ class Branches(Expressions):
 
 
 def _goes_on_elsewhere(refusing: ast.If, function: Function | None) -> bool:
-    """Whether the same function asks the same again and then goes another way: `if chosen ==
-    "flash": if not HAS_FLASH: raise`, and below `if not HAS_FLASH: return plain(x)`. An error for
-    who chose is no refusal for all."""
-    if function is None:
+    """Whether the same function asks the same again below and answers then: `if chosen == "flash":
+    if not HAS_FLASH: raise`, and `if not HAS_FLASH: return False`. An error for who chose is no
+    refusal for all."""
+    side = next((it for it in ("body", "orelse") if _ends_in(refusing, it, ast.Raise)), None)
+    if function is None or side is None:
         return False
     given: dict[str, list[ast.expr]] = {}
     others: list[ast.If] = []
-    for node in ast.walk(function.node):
-        if isinstance(node, ast.If) and node is not refusing:
-            others.append(node)
+    for node in of_kinds(function.node, frozenset({ast.Assign, ast.If})):
+        if isinstance(node, ast.If):
+            if node.lineno > refusing.lineno and _ends_in(node, side, ast.Return):
+                others.append(node)
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             given.setdefault(node.targets[0].id, []).append(node.value)
 
@@ -336,7 +339,12 @@ def _goes_on_elsewhere(refusing: ast.If, function: Function | None) -> bool:
         values = given.get(test.id, []) if isinstance(test, ast.Name) else []
         return ast.unparse(values[0] if len(values) == 1 else test)
 
-    return any(
-        not isinstance(other.body[-1], ast.Raise) and asked(other.test) == asked(refusing.test)
-        for other in others
-    )
+    return any(asked(other.test) == asked(refusing.test) for other in others)
+
+
+def _ends_in(branch: ast.If, side: str, kind: type[ast.stmt]) -> bool:
+    """Whether an arm of `branch` ends in a statement of a kind; a return gives something."""
+    arm = getattr(branch, side)
+    if not arm or not isinstance(arm[-1], kind):
+        return False
+    return not isinstance(arm[-1], ast.Return) or arm[-1].value is not None

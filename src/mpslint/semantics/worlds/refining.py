@@ -70,16 +70,7 @@ class Refining(Core):
             before = self.eval(asked)
             self.recording = recording
             if surely:
-                host = by_world(
-                    lambda worlds, atom, surely=surely: pack(  # type: ignore[misc]
-                        [
-                            (worlds & surely, device("cpu", None, atom.tests)),
-                            (worlds & ~surely, atom),
-                        ]
-                    ),
-                    before,
-                )
-                found.append((key, host))
+                found.append((key, by_world(_on_host(surely), before)))
         return found
 
     def refine(self, found: list[tuple[str, Value]]) -> None:

@@ -42,8 +42,13 @@ def test_it_is_told_why_such_a_program_is_left(cli: Cli, project: Path) -> None:
 
 @pytest.mark.parametrize(
     "scaler",
-    ["GradScaler()", 'GradScaler("cuda")', "GradScaler(enabled=amp)", "torch.cuda.amp.GradScaler()"]
-    + ['GradScaler(device.type) if device.type == "cuda" else None'],
+    [
+        "GradScaler()",
+        'GradScaler("cuda")',
+        "GradScaler(enabled=amp)",
+        "torch.cuda.amp.GradScaler()",
+        'GradScaler(device.type) if device.type == "cuda" else None',
+    ],
 )
 def test_any_scaler_for_cuda_alone_leaves_it(cli: Cli, project: Path, scaler: str) -> None:
     assert not is_ported(cli, project, PROGRAM.replace(SCALER, scaler))

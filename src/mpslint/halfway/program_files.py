@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
-from mpslint.halfway import device_arrays, scaled_steps, understood_packages, wide_batches
+from mpslint.halfway import (
+    device_arrays,
+    scaled_steps,
+    understood_packages,
+    weight_reads,
+    wide_batches,
+)
 from mpslint.halfway.unread_steps import OF_CUDA, Steps, beginning, cuda_objects
 from mpslint.project.layout.modules import INSTALLING
 from mpslint.project.runs.far_imports import FarImports
@@ -106,6 +112,9 @@ class ProgramFiles:
             kinds |= understood_packages.KINDS
         if is_read:
             kinds |= device_arrays.KINDS
+        has_weights = weight_reads.may_read(text)
+        if has_weights:
+            kinds |= weight_reads.KINDS
         is_scaled = scaled_steps.may_scale(text)
         if is_scaled:
             kinds |= scaled_steps.KINDS
@@ -128,6 +137,8 @@ class ProgramFiles:
         if is_read:
             host = device_arrays.read_on_host(tree, nodes)
             doubts += [Doubt(*one, ends_on_cuda=True) for one in host]
+        if has_weights:
+            doubts += [Doubt(*one, ends_on_cuda=True) for one in weight_reads.read(nodes)]
         if wide:
             doubts += [Doubt(*one) for one in wide_batches.taken(nodes, wide)]
         return doubts

@@ -206,6 +206,9 @@ def _device_is(a: Atom, b: Atom, worlds: int) -> Answer:
             if other.maybe:
                 return _unknown_is(known.v, worlds)
         if a.v == b.v == "cuda":
+            if a.made and b.made and _is_numbered(a) is not _is_numbered(b):
+                # Fact: torch.device("cuda:0") == torch.device("cuda") is False.
+                return [(worlds, False)]
             if isinstance(a.node, AsIs) or isinstance(b.node, AsIs):
                 return [(worlds, True)]
             # Off CUDA a literal "cuda" counts as repaired: it has been told of.
@@ -218,6 +221,12 @@ def _device_is(a: Atom, b: Atom, worlds: int) -> Answer:
             return [(worlds, False)]
         return [(worlds, None if a.maybe or a.v == "?" else False)]
     return [(worlds, None)]
+
+
+def _is_numbered(atom: Atom) -> bool:
+    """Whether a device of CUDA is written with the number of a GPU."""
+    text = atom.node.value if isinstance(atom.node, ast.Constant) else None
+    return isinstance(text, str) and ":" in text
 
 
 def _unknown_is(backend: str, worlds: int, *, device: bool = False) -> Answer:

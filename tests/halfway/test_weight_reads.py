@@ -1,0 +1,50 @@
+"""A model whose weights a program reads as arrays where they lie goes to MPS if somebody asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+PROGRAM = """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = torch.nn.Linear(2, 2).to(device)
+print(net(torch.ones(1, 2).to(device)))
+READ
+"""
+
+
+def is_ported(cli: Cli, project: Path, read: str) -> bool:
+    (project / "train.py").write_text(PROGRAM.replace("READ", read))
+    cli("fix", "--no-verify", ".")
+    return "torch.backends.mps" in (project / "train.py").read_text()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "print({key: value.numpy() for key, value in net.state_dict().items()})",
+        "for name, value in net.named_parameters():\n    print(name, value.detach().numpy())",
+        "print([one.data.flatten().numpy() for one in net.parameters()])",
+        "print(net.state_dict()['weight'].numpy())",
+    ],
+)
+def test_weights_that_are_read_where_they_lie_keep_a_model_on_the_cpu(
+    cli: Cli, project: Path, read: str
+) -> None:
+    assert not is_ported(cli, project, read)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "print({key: value.cpu().numpy() for key, value in net.state_dict().items()})",
+        "print([one.detach().to('cpu').numpy() for one in net.parameters()])",
+        "print(torch.ones(2).numpy(), len(list(net.parameters())))",
+    ],
+)
+def test_weights_that_are_copied_first_keep_nothing(cli: Cli, project: Path, read: str) -> None:
+    assert is_ported(cli, project, read)

@@ -35,6 +35,15 @@ def _codes(needs: str, device: str = _CHOICE) -> list[str]:
     return [rule for rule in rules if found(text, rule)]
 
 
+def test_a_program_that_computes_in_float64_waits_for_no_gpu() -> None:
+    assert _codes("import torch\ntorch.set_default_dtype(torch.float64)") == []
+
+
+def test_float64_by_a_switch_leaves_a_gpu_to_wait_for() -> None:
+    wide = "import sys, torch\nif 'wide' in sys.argv:\n    torch.set_default_dtype(torch.float64)"
+    assert _codes(wide) == ["MPS103", "MPS203", "MPS303"]
+
+
 @pytest.mark.parametrize(
     "needs",
     [

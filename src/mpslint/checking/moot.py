@@ -7,8 +7,8 @@ imported, which Python does first.
 DGL's graphs lie on the CPU or on CUDA, and a model goes where its graphs are. Without CUDA that is
 the CPU: nothing waits there, nothing is queued, no dtype and no operator is missing, and a choice
 of the CPU is right. So it is with models that a framework moves which never chooses MPS (fairseq),
-with objects that import operators for the CPU and CUDA as they are made, and with what multiplies
-float8 matrices.
+with objects that import operators for the CPU and CUDA as they are made, with what multiplies
+float8 matrices, and with programs whose tensors are float64 by default.
 What raises for want of CUDA raises there all the same.
 """
 
@@ -30,6 +30,7 @@ from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.paths import is_test_of_cuda
 from mpslint.semantics.uses.unused import is_program
 from mpslint.semantics.wide.float8_products import multiplies_float8
+from mpslint.semantics.wide.wide_default import has_float64_rows
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def is_moot(context: Context, finding: Finding) -> bool:
         return True
     if not names_mps and _only_happens_on_mps(finding):
         if _data_stay_off_mps(context) or _is_of_object_off_mps(context, finding.row):
+            return True
+        if finding.severity < Severity.BREAKS and has_float64_rows(context, finding.row):
             return True
     if not names_mps and _data_stay_off_mps(context) and _is_off_the_host(context, finding.row):
         return True

@@ -16,11 +16,25 @@ if TYPE_CHECKING:
 
 def computes_in_float64(context: Context, node: ast.AST) -> bool:
     """Whether all tensors that are made where `node` runs are float64 by default."""
-    calls = list(context.calls_of("torch.set_default_dtype", "torch.set_default_tensor_type"))
-    if not all(_is_always_there(context, call) and _is_wide(context, call) for call in calls):
-        return False
     around = (None, context.index.function(node))
-    return any(context.index.function(call) in around for call in calls)
+    return any(context.index.function(call) in around for call in _defaults(context))
+
+
+def has_float64_rows(context: Context, row: int) -> bool:
+    """Whether all tensors that are made in a line, in what runs with the file, are float64 by
+    default: the CPU computes them on a Mac."""
+    return any(
+        (function := context.index.function(call)) is None
+        or function.lineno <= row <= (function.end_lineno or 0)
+        for call in _defaults(context)
+    )
+
+
+def _defaults(context: Context) -> list[ast.Call]:
+    """The calls that make float64 the default; none where another, or a condition, may undo it."""
+    calls = list(context.calls_of("torch.set_default_dtype", "torch.set_default_tensor_type"))
+    always = all(_is_always_there(context, call) and _is_wide(context, call) for call in calls)
+    return calls if always else []
 
 
 def _is_wide(context: Context, call: ast.Call) -> bool:

@@ -23,19 +23,28 @@ def is_ported(cli: Cli, project: Path, read: str) -> bool:
     return "torch.backends.mps" in (project / "train.py").read_text()
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        "print({key: value.numpy() for key, value in net.state_dict().items()})",
-        "for name, value in net.named_parameters():\n    print(name, value.detach().numpy())",
-        "print([one.data.flatten().numpy() for one in net.parameters()])",
-        "print(net.state_dict()['weight'].numpy())",
-    ],
-)
-def test_weights_that_are_read_where_they_lie_keep_a_model_on_the_cpu(
+READS = [
+    "print({key: value.numpy() for key, value in net.state_dict().items()})",
+    "for name, value in net.named_parameters():\n        print(name, value.detach().numpy())",
+    "print([one.data.flatten().numpy() for one in net.parameters()])",
+    "print(net.state_dict()['weight'].numpy())",
+]
+
+
+@pytest.mark.parametrize("read", READS)
+def test_weights_of_an_unknown_model_that_are_read_where_they_lie_keep_it_on_the_cpu(
     cli: Cli, project: Path, read: str
 ) -> None:
-    assert not is_ported(cli, project, read)
+    (project / "saving.py").write_text(f"import torch\n\n\ndef save(net):\n    {read}\n")
+    assert not is_ported(cli, project, "from saving import save\nsave(net)")
+
+
+@pytest.mark.parametrize("read", READS)
+def test_weights_of_a_known_model_are_copied_by_the_same_fix(
+    cli: Cli, project: Path, read: str
+) -> None:
+    assert is_ported(cli, project, read.replace("\n    ", "\n"))
+    assert ".cpu()" in (project / "train.py").read_text()
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ class BuiltinCalls(Expressions):
         if name == "enumerate" and args and one(args[0], ALL).kind == LOADER:
             return Atom(LOADER, Atom(SEQUENCE, (UNK, self.items_of(args[0]))))
         if name in ("list", "tuple", "sorted", "set", "reversed") and args:
-            return args[0] if one(args[0], ALL).kind == SEQUENCE else UNK
+            return args[0] if one(args[0], ALL).kind in (SEQUENCE, LOADER) else UNK
         return UNK
 
     def _first_of(self, node: ast.GeneratorExp) -> Value:

@@ -67,7 +67,7 @@ OPERATIONS: dict[type[ast.operator], Callable[[Atom, Atom], Atom]] = {
 }
 
 
-_GIVING = frozenset({NOTHING, SEQUENCE, TENSOR, UNKNOWN})
+_GIVING = frozenset({NOTHING, SEQUENCE, LOADER, TENSOR, UNKNOWN})
 """Kinds of what a loop may take its items from, each world by itself."""
 
 

@@ -38,6 +38,7 @@ from mpslint.semantics.worlds.values import (
     PARSER,
     PLATFORM,
     SEQUENCE,
+    STATE,
     STEP,
     TENSOR,
     UNK,
@@ -55,6 +56,7 @@ from mpslint.semantics.worlds.values import (
     text_of,
     where,
 )
+from mpslint.semantics.worlds.weights import WEIGHTS, part_of_state, weights
 from mpslint.semantics.worlds.wide_modules import is_made_wide
 
 _MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, NAMESPACE, HOST})
@@ -105,6 +107,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             if name in ("startswith", "lower", "upper"):
                 return self.compared(ast.Eq(), base, args[0], NO_TESTS) if args else base
             return ON_HOST
+        if kind == STATE and (part := part_of_state(base, name)) is not None:
+            return part
         form = kept_form(base, name, args)
         if form is not None:
             return form
@@ -122,6 +126,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return self._text_test(node, base, args[0])
         if kind == DEVICE:
             return self._of_device(node, base, name, args)
+        if name in WEIGHTS and (kind == MODULE or (kind == INSTANCE and atom.v.module)):
+            return weights(base, name)
         if kind in (TENSOR, MODULE):
             return self._of_tensor(node, base, atom, name, args, keywords)
         if kind == ARRAY:

@@ -12,10 +12,12 @@ from mpslint.semantics.worlds.values import (
     ENTRY,
     FALSE,
     HOST,
+    LOADER,
     MAPPING,
     NAMESPACE,
     ON_HOST,
     SEQUENCE,
+    STATE,
     TENSOR,
     TRUE,
     UNK,
@@ -153,6 +155,9 @@ def picked(atom: Atom, index: Atom) -> Value:
 def element(atom: Atom, index: Atom) -> Value:
     if atom.kind in (TENSOR, DEVICE, ARRAY):
         return atom.but(unread=ENTRY) if atom.unread and is_text(index) else atom
+    if atom.kind == STATE or (atom.kind == LOADER and atom.v is not None):
+        each: Value = atom.v
+        return each
     if is_loaded(atom):
         return entry(atom, index)
     if atom.kind == SEQUENCE and index.kind == CONST and isinstance(index.v, int):

@@ -26,6 +26,9 @@ PARSER, STREAM, FILE, MEMORY, PLATFORM, SKIP = (
     "parser", "stream", "file", "memory", "platform", "skip",
 )  # fmt: skip
 LOADER, ENVIRONMENT, STEP = "loader", "environment", "step"
+"""A loader, or what else gives one thing after another: `v`, or what nobody knows from the CPU."""
+STATE = "state"
+"""The table of a module's tensors, each of which is like `v`."""
 PARTIAL = "partial"
 
 Node = ast.expr | tuple[ast.expr, ...] | None

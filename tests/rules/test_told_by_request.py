@@ -42,6 +42,47 @@ def codes(text: str, *selectors: str, path: str = "module.py") -> list[str]:
     return [one.code for one in lint(source, Settings(extend_select=selectors))]
 
 
+GATHERED = """\
+import torch
+
+
+@torch.no_grad()
+def evaluate(model, loader, device):
+    model.to(device)
+    guesses = []
+    for x, y in loader:
+        guesses.append(model(x.to(device)).argmax(1).cpu().numpy())
+    return guesses
+"""
+PARTS = """\
+import torch
+
+
+def drawn(points):
+    found = []
+    for i in range(len(points)):
+        found.append(points[i].cpu().numpy())
+    return found
+
+
+def run(model, loader, keep):
+    for x in loader:
+        with torch.no_grad():
+            scores = model(x.to("mps"))
+        keep(drawn(torch.cat([scores, scores], 2)))
+"""
+SAMPLER = """\
+import torch
+
+
+@torch.no_grad()
+def sample(model, x, device):
+    sigmas = torch.linspace(0, 1, 9, device=device)
+    for i in range(8):
+        x = x - model(x, sigmas[i])
+        print(f"noise {sigmas[i]:.2f}")
+    return x
+"""
 CURRENT = MODULE.format("print(torch.cuda.current_device())")
 
 
@@ -52,6 +93,9 @@ CURRENT = MODULE.format("print(torch.cuda.current_device())")
         (MODULE.format("print(torch.cuda.memory_allocated())"), "MPS203"),
         (STEP.format("return plan(loss.detach().cpu().numpy())"), "MPS304"),
         (STEP.format("kept = loss.cpu()\n    return plan(kept)"), "MPS304"),
+        (GATHERED, "MPS304"),
+        (PARTS, "MPS304"),
+        (SAMPLER, "MPS305"),
     ],
 )
 def test_it_is_told_where_its_rule_is_asked_for(text: str, rule: str) -> None:

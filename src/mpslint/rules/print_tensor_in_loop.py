@@ -4,9 +4,7 @@
 Flags tensors on a device that go as they are into `print`, an f-string, `"..." % x`, `str(x)`, a
 logger, a progress bar's `set_postfix`, a writer's `add_scalar` or `wandb.log({...})` at every step
 of a loop that trains, also in a function of the module that such a step in another file gives
-tensors of a device; so are parts of the loss that something out of sight makes of such tensors; and
-at every turn of a loop that calls a model a number of times, such as a sampler
-(`bar.set_description(f"noise {sigmas[i]:.2f}")`), where the text is made even if no bar is shown.
+tensors of a device; so are parts of the loss that something out of sight makes of such tensors.
 
 ## Why is this bad?
 The text needs the value, so Python waits for the device, as with `.item()`, only that nobody sees
@@ -28,6 +26,12 @@ evaluate batches, or of a value of the tensor itself (`if x.max() > 1: print(x.m
 waits, and what is shown is rare); loops over an option of the program that is 1 by default;
 `.shape`, `.dtype`, `.device` (no read); values that were read before (`.item()`, which has a rule
 of its own); loggers' arguments that are formatted only when the level is on.
+
+## Told when asked for
+Where somebody asks for the rule (`extend-select = ["MPS305"]`), also what is shown at every turn of
+a loop that calls a model a number of times, such as a sampler
+(`bar.set_description(f"noise {sigmas[i]:.2f}")`), where the text is made even if no bar is shown:
+of 4 on code that nobody had looked at, readers called none right.
 
 ## References
 - `torch/_tensor_str.py`, `Tensor.__format__`
@@ -90,6 +94,7 @@ _TEXTS = ("str", "repr", "format")
         b"format(",
     ),
     also=((*TRAINING_WORDS[0], b"def "),),
+    partly=True,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     shown = list(_shown(context))
@@ -124,6 +129,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 context.label(turns, "this runs again and again"),
                 *also_waiting(context, steps),
             ),
+            by_request=True,
         )
 
 

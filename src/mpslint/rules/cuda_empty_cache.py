@@ -35,8 +35,9 @@ parent whose work on devices is all done by processes that it starts (`Process(t
 has nothing there itself.
 
 ## Confidence
-Where the call stands in no loop, nor in a function that its file calls in one, or only in the arm
-of an error, the finding is inferred: on code that nobody had looked at 26 of 38 such ones were
+Where the call stands in no loop, nor in a function that its file calls in one, nor in one that a
+server runs for each request or an interface for each click, or only in the arm of an error, the
+finding is inferred: on code that nobody had looked at 26 of 38 such ones were
 wrong or nothing that anybody would act on, of those in a loop 8 of 28. The inferred ones are
 opt-in: `extend-select = ["MPS202"]` (or `--extend-select MPS202`) turns them on.
 
@@ -61,6 +62,7 @@ from mpslint.patterns.backend_arm import serve_mps
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.loops.served import is_served
 from mpslint.semantics.processes.child_processes import is_left_to_children
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.waits.first_use import is_before_first_use, is_before_training
@@ -137,7 +139,7 @@ def _confidence(context: Context, call: ast.Call) -> Confidence:
     function = context.index.enclosing(call, *FUNCTIONS)
     calls = context.index.calls.get(getattr(function, "name", ""), ())
     again = any(context.loops.innermost(item) is not None for item in (call, *calls))
-    return Confidence.CERTAIN if again else Confidence.INFERRED
+    return Confidence.CERTAIN if again or is_served(context, call) else Confidence.INFERRED
 
 
 def _repairs_something_else(context: Context, call: ast.Call) -> bool:

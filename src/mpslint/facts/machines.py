@@ -431,9 +431,11 @@ LOOKING_METHODS = _words(
     setdefault update remove rpartition partition items keys values extend encode rfind
     removeprefix getLogger assertRaises set_postfix title echo success assert_called_with
     assert_called_once_with assert_any_call assert_has_calls
+    getint getfloat getboolean has_option has_section remove_option
     """
 )
-"""Methods that only look at what they are given, or keep it as it is."""
+"""Methods that only look at what they are given, or keep it as it is; the last line's are those of
+`configparser`, which take the names of sections and options."""
 ERRORS = _words(
     """
     ValueError RuntimeError AssertionError NotImplementedError TypeError Exception ImportError

@@ -50,6 +50,7 @@ _HEAVY = _words(
 class Effect(enum.Enum):
     WORK = "queues work that takes the device a while"
     WAIT = "waits for the device"
+    COPY = "waits for what the device has queued, before it copies to it"
     UNKNOWN = "may wait for the device"
 
 
@@ -163,6 +164,9 @@ class DeviceWork:
         if matches("waiting-names", name) or is_host_copy(call) or self._moves_to_cpu(call):
             yield Event(Effect.WAIT, call)
             return
+        if self._copies_from_host(call):
+            yield Event(Effect.COPY, call)
+            return
         if isinstance(call.func, ast.Attribute):
             if name in READS:
                 yield Event(Effect.WAIT, call)
@@ -192,6 +196,20 @@ class DeviceWork:
             value.on_cpu and value.kind in (Kind.DEVICE, Kind.DEVICE_STRING)
             for value in map(self._values.of, places)
         )
+
+    def _copies_from_host(self, call: ast.Call) -> bool:
+        """`torch.rand(3).to(device)`: what is queued there is over before the copy begins.
+
+        `aten/src/ATen/native/mps/operations/Copy.mm`; CUDA's copies from pageable memory likewise.
+        """
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("to", "cuda"):
+            return False
+        if any(k.arg in (None, "non_blocking") for k in call.keywords) or len(call.args) > 1:
+            return False
+        copied = self._values.of(call.func.value)
+        if copied.kind is not Kind.TENSOR or not copied.on_cpu:
+            return False
+        return self._placement.on_accelerator(call)
 
     def _is_kernel(self, call: ast.Call) -> bool:
         """A model that is called, or a kernel of torch's on tensors of a device."""
@@ -293,8 +311,9 @@ class DeviceWork:
 
 
 def _at_most_waiting(events: list[Event]) -> list[Event]:
-    """Turns that wait, or may wait, wait as a whole."""
-    waits = [event for event in events if event.effect is not Effect.WORK]
+    """Turns that wait, or may wait, wait as a whole; not those that begin with a copy of a batch,
+    which is behind the work of the turn before."""
+    waits = [event for event in events if event.effect in (Effect.WAIT, Effect.UNKNOWN)]
     return waits[-1:] or events
 
 

@@ -81,10 +81,13 @@ class Timing:
         return None
 
     def _waits(self, span: TimedSpan) -> bool:
-        """Whether anything in the span waits, or may wait."""
+        """Whether anything in the span waits, or may wait, for more than a batch to be copied."""
         return any(
             (isinstance(statement, ast.expr) and self._work.reads(statement))
-            or any(event.effect is not Effect.WORK for event in self._work.events(statement))
+            or any(
+                event.effect in (Effect.WAIT, Effect.UNKNOWN)
+                for event in self._work.events(statement)
+            )
             for statement in span.between
         )
 

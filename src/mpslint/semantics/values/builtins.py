@@ -32,6 +32,8 @@ def builtin_call(values: Values, node: ast.Call) -> Value:
     if name in ("str", "repr", "format"):
         return STRING
     if name == "next" and node.args:
+        if isinstance(node.args[0], ast.GeneratorExp):
+            return values.of(node.args[0].elt)
         inner = values.of(node.args[0])
         if inner.kind is Kind.SEQUENCE:
             return Value(Kind.TENSOR, inner.devices)

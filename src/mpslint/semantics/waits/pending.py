@@ -138,6 +138,8 @@ def _in(context: Context, nodes: Iterable[ast.AST], name: str | None) -> Effect 
         for event in context.work.events(node)
         if not context.guards.on_cuda(event.node) and not _is_call_of(event.node, name)
     ]
+    if events and events[-1] is Effect.COPY:
+        return Effect.WAIT
     return events[-1] if events else None
 
 

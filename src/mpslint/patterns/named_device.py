@@ -118,9 +118,7 @@ def _may_repeat(named: ast.expr) -> bool:
     return isinstance(named, ast.Name)
 
 
-def _asks_for_cpu_too(
-    context: Context, whole: ast.BoolOp, test: ast.expr, named: ast.expr
-) -> bool:
+def _asks_for_cpu_too(context: Context, whole: ast.BoolOp, test: ast.expr, named: ast.expr) -> bool:
     """`torch.cuda.is_available() or device == "cpu"`"""
     others = [one for one in whole.values if one is not test]
     if not isinstance(whole.op, ast.Or) or len(others) != 1 or asked(context, test, True) != []:

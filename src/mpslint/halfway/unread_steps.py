@@ -134,12 +134,17 @@ def cuda_objects(tree: ast.Module) -> Iterator[tuple[int, str]]:
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If | ast.IfExp | ast.Try):
-            if isinstance(node, ast.Try) or "cuda" in ast.unparse(node.test).lower():
+            if isinstance(node, ast.Try) or _asks_machine(node.test):
                 continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in OF_CUDA and ast.unparse(node.func.value) == "torch.cuda":
                 yield node.lineno, f"{_text(node)} {_NO_OBJECT}"
         waiting += ast.iter_child_nodes(node)
+
+
+def _asks_machine(test: ast.expr) -> bool:
+    text = ast.unparse(test).lower()
+    return "cuda" in text or "backends.mps" in text
 
 
 def _text(node: ast.AST) -> str:

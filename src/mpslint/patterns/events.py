@@ -85,9 +85,7 @@ def _shared(context: Context, call: ast.Call) -> tuple[Edit, ...] | None:
 def _made(context: Context) -> list[ast.Call]:
     """The events that the file makes and that have a fix, in the order of their rows."""
     if _KEPT not in context.memo:
-        found = [
-            event.call for event in context.worlds.raising(_EVENTS) if is_portable(event.call)
-        ]
+        found = [event.call for event in context.worlds.raising(_EVENTS) if is_portable(event.call)]
         context.memo[_KEPT] = sorted(dict.fromkeys(found), key=lambda c: (c.lineno, c.col_offset))
     made = context.memo[_KEPT]
     assert isinstance(made, list)

@@ -125,6 +125,7 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
         ("import numpy as np\n", "print(np.ones((out.size(0), *net.shape)))\n"),
         ("import numpy as np\n", "print(np.random.normal(0, 1, (out.argmax(), 2)))\n"),
         ("import coqpit\n", "print(coqpit.Coqpit(out))\n"),
+        ("import importlib\n", "print(importlib.import_module(type(net).__module__), out)\n"),
         (
             "import numpy as np\n",
             "scores = torch.from_numpy(np.load('a').astype(np.float32)).to(device)\n",

@@ -180,7 +180,9 @@ def _of_call(call: ast.Call, narrow: Callable[[str], bool]) -> str:
 
 def is_open(call: ast.Call) -> bool:
     """Whether an import by a call says nothing of what is imported: no text, and none it begins
-    with."""
+    with. The module that something was defined in has been imported."""
+    if call.args and _last(call.args[0]) in ("__module__", "__name__", "__package__"):
+        return False
     return bool(call.args) and not beginning(call.args[0])
 
 

@@ -359,10 +359,10 @@ def test_a_guard_is_not_written_beside_an_event_that_ends_the_program_without_cu
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rest = "torch.cuda.synchronize()\n"
-    event = "start = torch.cuda.Event(enable_timing=True)\n"
+    event = "start = torch.cuda.Event(blocking=True)\n"
     opened, said = is_opened(folder, capsys, program=f"import torch\n\n{event}{rest}print(start)\n")
     assert not opened
-    assert "line 3: torch.cuda.Event(enable_timing=True) raises where there is no CUDA" in (
+    assert "line 3: torch.cuda.Event(blocking=True) raises where there is no CUDA" in (
         said.replace("\n", " ")
     )
 

@@ -36,9 +36,9 @@ stream is in the way of a port, and a fix reckons with it.
 
 ## Fix safety
 Only for events: on MPS a `torch.mps.Event` is made instead; a function that makes several chooses
-their class once. Safe where the file does nothing with events that those of MPS cannot: unsafe where
-one is recorded or waited for on a stream. On a machine with neither the new code still raises, because
-nothing there can be timed by events.
+their class once. Safe where the file does nothing with events that those of MPS cannot: unsafe
+where one is recorded or waited for on a stream. On a machine with neither the new code still
+raises, because nothing there can be timed by events.
 
 ## References
 - `torch/cuda/streams.py`, `torch/mps/event.py` (from torch 2.1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import names_process
 from mpslint.model import Applicability, Fix, doubtful
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.flat import flat
@@ -49,7 +50,7 @@ def mps_beside_named(context: Context, test: ast.expr) -> Fix | None:
     cpu, named = source.segment(choice.cpu), source.segment(choice.named)
     mark = cpu[0]
     mps, condition = f"{mark}mps{mark}", mps_available(context, torch)
-    if not choice.keeps_cpu and not isinstance(choice.named, ast.Constant):
+    if not choice.keeps_cpu and not _is_number(choice.named):
         condition += f" and {_as_text(context, node, choice.named)} != {cpu}"
     start, end = source.span(node)
     parts = [named, f"if {choice.test}", f"else {mps}", f"if {condition}", f"else {cpu}"]
@@ -62,6 +63,12 @@ def mps_beside_named(context: Context, test: ast.expr) -> Fix | None:
     return doubtful(
         Fix(_MESSAGE, edits, opening_level(context)), parts_data(context, test) or unwaited
     )
+
+
+def _is_number(named: ast.expr) -> bool:
+    """Whether it is the number of a GPU, which is never the CPU."""
+    name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
+    return isinstance(named, ast.Constant) or names_process(name)
 
 
 def _as_text(context: Context, node: ast.IfExp, named: ast.expr) -> str:

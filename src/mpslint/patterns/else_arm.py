@@ -25,17 +25,18 @@ def arm_before(context: Context, node: ast.expr) -> tuple[Edit, ...] | None:
     the CUDA device; None: it is another one."""
     torch = torch_name(context, node)
     made = context.index.parents[node]
-    if torch is None or not _makes_device(context, made) or made.args != [node]:
+    if torch is None or not isinstance(made, ast.Call) or _given(context, made) is not node:
         return None
     choice = context.index.parents[made]
     if not isinstance(choice, ast.IfExp) or choice.orelse is not made:
         return None
     cpu = choice.body
-    if not _makes_device(context, cpu) or [backend_word(one) for one in cpu.args] != ["cpu"]:
+    word = _given(context, cpu) if isinstance(cpu, ast.Call) else None
+    if word is None or backend_word(word) != "cpu":
         return None
     source = context.source
-    test, word = source.segment(choice.test), source.segment(cpu.args[0])
-    mps = source.segment(cpu).replace(word, word.replace("cpu", "mps"))
+    test, text = source.segment(choice.test), source.segment(word)
+    mps = source.segment(cpu).replace(text, text.replace("cpu", "mps"))
     arms = [
         (source.segment(cpu), test),
         (mps, mps_available(context, torch)),
@@ -47,10 +48,7 @@ def arm_before(context: Context, node: ast.expr) -> tuple[Edit, ...] | None:
     return (edit,) if edit is not None else None
 
 
-def _makes_device(context: Context, node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and context.resolve(node.func) == "torch.device"
-        and len(node.args) == 1
-        and not node.keywords
-    )
+def _given(context: Context, call: ast.Call) -> ast.expr | None:
+    """What a device is made of, where that is one thing."""
+    is_device = context.resolve(call.func) == "torch.device" and not call.keywords
+    return call.args[0] if is_device and len(call.args) == 1 else None

@@ -68,3 +68,26 @@ def test_a_program_of_which_nothing_imports_torch_is_left_alone(cli: Cli, projec
     cli("fix", "--no-verify", "--isolated", project)
 
     assert (project / "run.py").read_text() == _RUN
+
+
+def test_settings_of_a_file_without_torch_are_not_rewritten(cli: Cli, project: Path) -> None:
+    settings = (
+        "from dataclasses import dataclass\n\nfrom planner.net import Net\n\n\n"
+        '@dataclass\nclass Settings:\n    net: type = Net\n    device: str = "cuda"\n\n\n'
+        "def made(settings: Settings) -> Net:\n    return settings.net(device=settings.device)\n"
+    )
+    package = project / "planner" / "planner"
+    package.mkdir(parents=True)
+    (project / "pyproject.toml").write_text("[project]\nname = 'whole'\n")
+    (project / "planner" / "setup.py").write_text("from setuptools import setup\n\nsetup()\n")
+    (package / "__init__.py").write_text("")
+    (package / "net.py").write_text(_NET)
+    (package / "settings.py").write_text(settings)
+    (project / "planner" / "run.py").write_text(
+        "from planner.net import Net\nfrom planner.settings import Settings\n\n"
+        "settings = Settings()\nprint(Net(device=settings.device))\n"
+    )
+
+    cli("fix", "--no-verify", "--isolated", project)
+
+    assert (package / "settings.py").read_text() == settings

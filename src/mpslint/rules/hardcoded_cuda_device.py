@@ -132,7 +132,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if found.use is None and is_for_mocks(context, found.node):
             continue
-        unread = unnamed and not comes_along(context)
+        # Settings that are kept apart from all that computes stay so.
+        apart = slot is not None and slot.kind in ("field", "item")
+        unread = unnamed and (apart or not comes_along(context))
         fixable = literal is not None and slot is not None and not unread
         finding = context.finding(
             rule,

@@ -100,6 +100,11 @@ def test_a_program_of_which_all_is_understood_is_opened(
         ),
         ("", "print(torch.rfft(out, 1))\n", "is a function in no torch that has MPS"),
         (
+            "from tensors import sent\n",
+            "cuda = next(net.parameters()).is_cuda\nprint(net(sent(out, cuda)))\n",
+            "sent(out, cuda) is told whether the device is CUDA",
+        ),
+        (
             "from simulation import Simulation\n",
             "run = Simulation()\nrun.to(device)\nrun.to(md_dtype)\n",
             "run.to(device) comes before the dtype is chosen",
@@ -111,6 +116,7 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str], used: str, rest: str, why: str
 ) -> None:
     (folder / "settings.py").write_text("config = {}\n")
+    (folder / "tensors.py").write_text("def sent(x, cuda):\n    return x.cuda() if cuda else x\n")
     (folder / "simulation.py").write_text("class Simulation:\n    pass\n")
     opened, said = is_opened(folder, capsys, program=used + START + CALL + rest)
     assert not opened

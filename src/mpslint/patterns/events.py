@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.availability import mps_available
 from mpslint.patterns.guard import guard_expression
+from mpslint.patterns.layout import wrapped_chain
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import alone_on_lines, insert, replace
 
@@ -78,7 +79,8 @@ def _shared(context: Context, call: ast.Call) -> tuple[Edit, ...] | None:
         row -= 1  # What is said of the statement stays with it.
     asked = mps_available(context, torch)
     chosen = f"{torch}.mps.Event if {asked} else {source.segment(call.func)}"
-    line = f"{indent}{name} = {chosen}{source.newline}"
+    before = f"{indent}{name} = "
+    line = f"{before}{wrapped_chain(context, chosen, indent, len(before))}{source.newline}"
     return (insert(source.starts[row - 1], line), replace(source, call.func, name))
 
 

@@ -550,3 +550,17 @@ def test_verify_prints_the_verdict_and_exits_by_it(
     assert json.loads(ran.out) == {"verdict": "inconclusive"}
     request = verifier.requests[-1]
     assert (request.original, request.args) == ("train.py", ("-v",))  # type: ignore[attr-defined]
+
+
+def test_a_patch_of_unsafe_fixes_says_what_speaks_against_them(cli: Cli, project: Path) -> None:
+    script = project / "predict.py"
+    script.write_text(
+        "import numpy as np\nimport torch\n\n"
+        'device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        "net = torch.nn.Linear(3, 3).to(device)\n"
+        'print(net(torch.from_numpy(np.load("a.npy")).to(device)))\n'
+    )
+
+    said = cli("fix", "--isolated", "--unsafe-fixes", "--diff", script).err
+
+    assert "predict.py, line 4: unsafe: MPS103: Choose MPS where it is there (line 6: " in said

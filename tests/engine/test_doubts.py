@@ -100,6 +100,11 @@ def test_a_program_of_which_all_is_understood_is_opened(
         ),
         ("", "print(torch.rfft(out, 1))\n", "is a function in no torch that has MPS"),
         (
+            "from tensors import sent\n",
+            "cuda = next(net.parameters()).is_cuda\nprint(net(sent(out, cuda)))\n",
+            "sent(out, cuda) is told whether the device is CUDA",
+        ),
+        (
             "from simulation import Simulation\n",
             "run = Simulation()\nrun.to(device)\nrun.to(md_dtype)\n",
             "run.to(device) comes before the dtype is chosen",
@@ -111,6 +116,7 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str], used: str, rest: str, why: str
 ) -> None:
     (folder / "settings.py").write_text("config = {}\n")
+    (folder / "tensors.py").write_text("def sent(x, cuda):\n    return x.cuda() if cuda else x\n")
     (folder / "simulation.py").write_text("class Simulation:\n    pass\n")
     opened, said = is_opened(folder, capsys, program=used + START + CALL + rest)
     assert not opened
@@ -125,6 +131,7 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
         ("import numpy as np\n", "print(np.ones((out.size(0), *net.shape)))\n"),
         ("import numpy as np\n", "print(np.random.normal(0, 1, (out.argmax(), 2)))\n"),
         ("import coqpit\n", "print(coqpit.Coqpit(out))\n"),
+        ("import importlib\n", "print(importlib.import_module(type(net).__module__), out)\n"),
         (
             "import numpy as np\n",
             "scores = torch.from_numpy(np.load('a').astype(np.float32)).to(device)\n",
@@ -358,10 +365,10 @@ def test_a_guard_is_not_written_beside_an_event_that_ends_the_program_without_cu
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rest = "torch.cuda.synchronize()\n"
-    event = "start = torch.cuda.Event(enable_timing=True)\n"
+    event = "start = torch.cuda.Event(blocking=True)\n"
     opened, said = is_opened(folder, capsys, program=f"import torch\n\n{event}{rest}print(start)\n")
     assert not opened
-    assert "line 3: torch.cuda.Event(enable_timing=True) raises where there is no CUDA" in (
+    assert "line 3: torch.cuda.Event(blocking=True) raises where there is no CUDA" in (
         said.replace("\n", " ")
     )
 

@@ -30,7 +30,7 @@ from mpslint.sources.opening import is_notebook
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from mpslint.cli.verification import Outcome
     from mpslint.fixing.fixing import Planned
@@ -166,6 +166,8 @@ def _diff(options: argparse.Namespace, work: Work) -> int:
         planned_file = work.planned.get(result.path)
         left.append(result if planned_file is None else _as_planned(planned_file))
     _say_why_not(left)
+    if not options.quiet:
+        _say_why_unsafe(work.planned)
     if work.planned and not options.quiet:
         files = count(len(work.planned), "file")
         fixed = _tally(work.planned)
@@ -206,6 +208,24 @@ def _say_why_not(left: Iterable[FileResult]) -> None:
             printable(f"{printable_path(shown_path(path))}{more}: left as it is: {reason}"),
             file=sys.stderr,
         )
+
+
+def _say_why_unsafe(planned: Mapping[str, Planned]) -> None:
+    """What speaks against unsafe fixes of a patch, by the rows of the files as they were."""
+    from mpslint.basics.printable import printable, printable_path
+
+    for path, one in planned.items():
+        rows: dict[str, list[str]] = {}
+        for fix in one.result.applied:
+            if fix.applicability is Applicability.UNSAFE:
+                place = f"line {fix.row}" if fix.cell is None else f"cell {fix.cell}:{fix.row}"
+                rows.setdefault(f"{fix.code}: {fix.message}", []).append(place)
+        for said, places in rows.items():
+            where = ", ".join(dict.fromkeys(places))
+            print(
+                printable(f"{printable_path(shown_path(path))}, {where}: unsafe: {said}"),
+                file=sys.stderr,
+            )
 
 
 def _verify(options: argparse.Namespace, work: Work, script: str | None) -> Outcome | None:

@@ -45,6 +45,7 @@ _OWN = "is in what is for CUDA by its name"
 _UNREAD = "raises where there is no CUDA"
 _MOVE = b".cuda("
 _KERNELS = "needs kernels that are compiled for CUDA alone"
+_OBJECTS = "MPS205"
 _MAX_TEXT = 60
 _TAKES = "runs files that it finds by their names, of which this may be one"
 
@@ -171,7 +172,10 @@ class HalfPorts:
         for row, text, ends in found:
             line = self._program.line_of(path, was.get(text, row))
             yield Left(row, path, line, text, raises=False, is_doubt=True, ends_on_cuda=ends)
+        mended = _mended(file)
         for row, text in self._program.ends(path, lambda: self._tree(path)):
+            if row in mended:
+                continue
             yield Left(row, path, self._program.line_of(path, row), text, is_untold=True)
 
     def _taken_by(self, path: str) -> Left | None:
@@ -362,6 +366,14 @@ class HalfPorts:
         name = name_at(path, row, known)
         # A constant that chooses by now (`DEVICE = "cuda"`) is what the module does.
         return name if any(is_same(one, name) for one in self._of(path).all) else (path, "", "")
+
+
+def _mended(file: Ported | None) -> frozenset[int]:
+    """The rows of events and streams of CUDA's that offered fixes take away, in a file that still
+    stands as it is."""
+    if file is None or file.before is not file.after:
+        return frozenset()
+    return frozenset(one.row for one in file.opened if one.key[0] == _OBJECTS)
 
 
 def _sentence(left: Left, path: str) -> str:

@@ -15,6 +15,11 @@ from mpslint.sources.screening import moves_something
 _LATE = "comes before the dtype is chosen: what is float64 cannot be moved to MPS"
 _WIDE = "may be given float64, which cannot be moved to MPS"
 _ONLY_CUDA = "is done only where the device is CUDA"
+_TOLD = "is told whether the device is CUDA, and does for MPS what it does for the CPU"
+_SAYING = frozenset(
+    {"print", "bool", "str", "int", "repr", "format", "info", "debug", "all", "any"}
+)
+_PINS = ("pin_memory", "non_blocking")
 _CHOSEN = "imports what the text does not say"
 _CONFIGURED = "makes what a configuration names"
 _BY_FILE = frozenset({"SourceFileLoader", "spec_from_file_location", "load_source", "run_path"})
@@ -81,7 +86,7 @@ class Steps:
         if self._arrays or self._batches:
             wanted |= {*FUNCTIONS, ast.Assign}
         if self._tests:
-            wanted |= {ast.Assign, ast.If, ast.Compare}
+            wanted |= {ast.Assign, ast.If, ast.Compare, ast.Call}
         if self._classes:
             wanted |= {ast.ClassDef, ast.Call}
         if self._dtypes:
@@ -100,6 +105,11 @@ class Steps:
             if tests
             else set()
         ) - {""}
+        flags = {
+            _last(one.targets[0])
+            for one in (nodes if tests else ())
+            if isinstance(one, ast.Assign) and _last(one.value) == "is_cuda"
+        }
         calls = (one for one in nodes if isinstance(one, ast.Call)) if self._classes else ()
         moves = [one.lineno for one in calls if _moved_alone(one)]
         made = {one.name: one for one in nodes if isinstance(one, FUNCTIONS)}
@@ -114,6 +124,8 @@ class Steps:
                 yield from _moved_parts(node)
             if isinstance(node, ast.Call):
                 why = _of_call(node, narrow) if self._calls else ""
+                if not why and tests and _hands_on(node, flags):
+                    why = _TOLD
                 if why:
                     yield node.lineno, f"{_text(node)} {why}"
             elif isinstance(node, ast.If):
@@ -134,12 +146,17 @@ def cuda_objects(tree: ast.Module) -> Iterator[tuple[int, str]]:
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If | ast.IfExp | ast.Try):
-            if isinstance(node, ast.Try) or "cuda" in ast.unparse(node.test).lower():
+            if isinstance(node, ast.Try) or _asks_machine(node.test):
                 continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in OF_CUDA and ast.unparse(node.func.value) == "torch.cuda":
                 yield node.lineno, f"{_text(node)} {_NO_OBJECT}"
         waiting += ast.iter_child_nodes(node)
+
+
+def _asks_machine(test: ast.expr) -> bool:
+    text = ast.unparse(test).lower()
+    return "cuda" in text or "backends.mps" in text
 
 
 def _text(node: ast.AST) -> str:
@@ -175,7 +192,9 @@ def _of_call(call: ast.Call, narrow: Callable[[str], bool]) -> str:
 
 def is_open(call: ast.Call) -> bool:
     """Whether an import by a call says nothing of what is imported: no text, and none it begins
-    with."""
+    with. The module that something was defined in has been imported."""
+    if call.args and _last(call.args[0]) in ("__module__", "__name__", "__package__"):
+        return False
     return bool(call.args) and not beginning(call.args[0])
 
 
@@ -351,6 +370,16 @@ def _kept_for_cuda(node: ast.If, asking: Container[str]) -> Iterator[ast.stmt]:
         if isinstance(statement, ast.Assign):
             if any(names_device(_last(target)) for target in statement.targets):
                 yield statement
+
+
+def _hands_on(call: ast.Call, flags: Container[str]) -> bool:
+    """`to_tensor(x, cuda)` behind `cuda = net.weight.is_cuda`: what is done there on any other
+    device than CUDA is what was done on the CPU."""
+    name = _last(call.func)
+    if name in _SAYING or name.startswith("assert") or ast.unparse(call.func).startswith("torch."):
+        return False
+    given = [*call.args, *(one.value for one in call.keywords if one.arg not in _PINS)]
+    return any(_last(one) == "is_cuda" or _last(one) in flags for one in given)
 
 
 def _asks_type(test: ast.expr, asking: Container[str]) -> bool:

@@ -11,6 +11,7 @@ from mpslint.patterns.availability import cuda_available, mps_available, opening
 from mpslint.patterns.by_index import BY_INDEX, leaves_index
 from mpslint.patterns.chosen_beside import widened_beside
 from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
+from mpslint.patterns.else_arm import arm_before
 from mpslint.patterns.flat import flat, of_chain
 from mpslint.patterns.late_default import resolved_inside
 from mpslint.patterns.layout import wrapped_chain
@@ -56,7 +57,7 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
         met = device_of_met(context, literal.node) if not several_gpus(context) else None
         if met is not None:
             return met
-        edits = select_in_place(context, literal.node)
+        edits = arm_before(context, literal.node) or select_in_place(context, literal.node)
         edits = (*edits, *widened_beside(context, literal.node)) if edits else None
         level = opening_level(context)
         reason = _TOO_EARLY if settles_too_early(context, literal.node) else ""

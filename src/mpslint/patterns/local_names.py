@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.patterns.place import device_places
+from mpslint.patterns.place import comes_by_star, device_places
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names.names import Binding, Names, Scope
 
 _TORCHES = "names of torch, by scope"
+_BY_STAR = "torch"
 _FREE_NAMES = "free names for a device"
 _SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "mpslint_device")
 
@@ -30,7 +31,9 @@ def torch_name(context: Context, at: ast.AST) -> str | None:
             if names.owner(name, at) is scope:
                 return name
         if scope.parent is None:
-            return None
+            return (
+                _BY_STAR if comes_by_star(context) and names.owner(_BY_STAR, at) is None else None
+            )
         scope = scope.parent
     return None
 

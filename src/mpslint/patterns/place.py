@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _PLACES = "places that name the device"
 _BLOCKS = "where a selection can stand, by block"
+_ALONG = "whether torch comes with what is imported"
+_STAR = "whether torch comes by a star"
 _VARIABLE = (b"CUDA_VISIBLE_DEVICES",)
 _SETTING = "calls of functions of other files that say which GPUs are seen"
 _FORKING = "whether a function that moves to CUDA runs in forks"
@@ -32,7 +34,7 @@ class Place(NamedTuple):
     after: ast.stmt
     needs_import: bool = False
     stranger: bool = False
-    """The file has never asked for torch."""
+    """The file has never asked for torch, nor has what it imports, as far as that is seen."""
 
 
 def find_place(context: Context, node: ast.AST) -> Place | None:
@@ -78,7 +80,34 @@ def _in_file_without_torch(context: Context) -> Place | None:
     row = last.end_lineno or last.lineno
     if row >= len(source.starts) or ";" in source.line(row):
         return None
-    return Place(source.starts[row], "", "torch", context.tree, last, True, stranger=True)
+    stranger = not comes_along(context)
+    return Place(source.starts[row], "", "torch", context.tree, last, True, stranger=stranger)
+
+
+def comes_along(context: Context) -> bool:
+    """Whether who imports the file has torch by that: a module of the project that it imports at
+    its top does so, too."""
+    if _ALONG not in context.memo:
+        context.memo[_ALONG] = any(
+            _brings_torch(context, item)
+            for item in context.tree.body
+            if isinstance(item, ast.Import | ast.ImportFrom)
+        )
+    return bool(context.memo[_ALONG])
+
+
+def _brings_torch(context: Context, item: ast.Import | ast.ImportFrom) -> bool:
+    """Whether a module of the project is imported that imports torch itself."""
+    if context.elsewhere is None:
+        return False
+    names = {alias.name for alias in item.names}
+    if isinstance(item, ast.ImportFrom):
+        local = item.names[0].asname or item.names[0].name
+        bound = context.names.module.bindings.get(local, ())
+        names = {(one.qualified or "").rpartition(".")[0] for one in bound if one.kind == "import"}
+    return any(
+        context.elsewhere.offers(context.source.path, f"{name}.torch") for name in names if name
+    )
 
 
 def _behind_visible_devices(context: Context, place: Place) -> Place | None:
@@ -284,6 +313,8 @@ def _find_in_block(
                 for alias in item.names:
                     if alias.name == "torch":
                         torch = alias.asname or "torch"
+            elif torch is None and item.names[0].name == "*" and comes_by_star(context):
+                torch = "torch"
         elif torch is not None or from_torch:
             if number > imports[-1] or not _belongs_to_imports(item, context):
                 break
@@ -299,6 +330,18 @@ def _find_in_block(
         return None
     own = source.indentation(last.lineno) if indent is None else indent
     return Place(offset, own, torch or "torch", scope, last, needs_import=torch is None)
+
+
+def comes_by_star(context: Context) -> bool:
+    """Whether the file calls torch by that name, and has it from a module of which it takes all
+    names."""
+    if _STAR not in context.memo:
+        uses = context.index.names.get("torch", ()) if "*" in context.names.module.bindings else ()
+        context.memo[_STAR] = any(
+            isinstance(use.ctx, ast.Load) and context.names.owner("torch", use) is None
+            for use in uses
+        )
+    return bool(context.memo[_STAR])
 
 
 def _behind_probes(context: Context, block: list[ast.stmt], last: ast.stmt) -> ast.stmt:

@@ -10,7 +10,7 @@ from mpslint.patterns.compared import asked_for_by_name
 from mpslint.patterns.literal import replace_literal
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.named_gpus import several_gpus
-from mpslint.patterns.place import settles_somewhere
+from mpslint.patterns.place import comes_along, settles_somewhere
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -25,7 +25,8 @@ def literal_level(context: Context, literal: Literal, slot: Slot) -> Applicabili
     if slot.kind not in _MAY_SELECT and (literal.computed_index or several_gpus(context)):
         return None
     if torch_name(context, literal.node) is None and "torch" not in _imported(context):
-        return Applicability.UNSAFE
+        if not comes_along(context):
+            return Applicability.UNSAFE
     if _is_numbered(slot) or settles_somewhere(context):
         # Rare, and often no place is left for a selection: what the fix comes to is asked.
         fix = replace_literal(context, literal, slot)

@@ -35,8 +35,10 @@ outside of classes, the same function) also moves something by `.cuda()` on ever
 stream is in the way of a port, and a fix reckons with it.
 
 ## Fix safety
-Unsafe, and only for events: on MPS a `torch.mps.Event` is made instead. On a machine with neither
-the new code still raises, because nothing there can be timed by events.
+Only for events: on MPS a `torch.mps.Event` is made instead; a function that makes several chooses
+their class once. Safe where the file does nothing with events that those of MPS cannot: unsafe
+where one is recorded or waited for on a stream. On a machine with neither the new code still
+raises, because nothing there can be timed by events.
 
 ## References
 - `torch/cuda/streams.py`, `torch/mps/event.py` (from torch 2.1)
@@ -49,8 +51,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.facts.runtime import cuda_names
-from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
-from mpslint.patterns.guard import CUDA, guard_expression
+from mpslint.model import Applicability, Confidence, Finding, Severity
+from mpslint.patterns.events import event_of_the_device, events_level, is_portable
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.events import Kind
@@ -74,7 +76,7 @@ _HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
     "cuda-event-stream",
     severity=Severity.BREAKS,
     triggers=(b"cuda",),
-    fix=Applicability.UNSAFE,
+    fix=Applicability.SAFE,
     partly=True,
     unfixed="MPS has events alone, and what is done with this was not understood",
 )
@@ -86,7 +88,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         call, name = event.call, event.name.rsplit(".", 1)[-1]
         measures = name == "Event" and _measures(call)
         is_certain = _unit(context, call) in moving
-        fixable = name == "Event" and _portable(call)
+        fixable = name == "Event" and is_portable(call)
         yield context.finding(
             rule,
             call.func,
@@ -94,8 +96,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             confidence=Confidence.CERTAIN if is_certain else Confidence.INFERRED,
             by_request=not measures,
             labels=context.refused(event),
-            applicability=Applicability.UNSAFE if fixable else None,
-            fix=partial(_event_of_the_device, context, call) if fixable else None,
+            applicability=partial(events_level, context) if fixable else None,
+            fix=partial(event_of_the_device, context, call) if fixable else None,
         )
 
 
@@ -117,21 +119,3 @@ def _moving(context: Context) -> frozenset[ast.AST | None]:
 def _unit(context: Context, call: ast.Call) -> ast.AST | None:
     """The class in which a call stands, else the function; None: the module itself."""
     return context.index.enclosing(call, ast.ClassDef) or context.index.function(call)
-
-
-def _portable(call: ast.Call) -> bool:
-    """Whether `torch.mps.Event` takes the same arguments."""
-    return not call.args and all(keyword.arg == "enable_timing" for keyword in call.keywords)
-
-
-def _event_of_the_device(context: Context, call: ast.Call) -> Fix | None:
-    source = context.source
-    arguments = source.text[source.span(call.func)[1] : source.span(call)[1]]
-    return guard_expression(
-        context,
-        call,
-        CUDA,
-        "{torch}.mps.Event" + arguments,
-        "Make an event of the device that is there",
-        Applicability.UNSAFE,
-    )

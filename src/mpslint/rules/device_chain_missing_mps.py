@@ -50,6 +50,8 @@ for tensors that meet one that it is given becomes that one's device (`labels.de
 calls knows where that is. Unsafe where the file moves other things only where CUDA is, in a way
 that no safe fix opens: they would stay on the CPU; and where it reads a clock behind a wait for
 CUDA only that gets no arm for MPS along with this.
+A device that is named elsewhere and taken where there is CUDA (`config.device if
+torch.cuda.is_available() else "cpu"`) gives way to MPS, but for who names the CPU.
 A flag that decides nothing but moves goes with the tests in front of these.
 `Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")` of Lightning becomes
 `accelerator="auto"`, unless it says a strategy, a precision or a number of devices that no Mac
@@ -69,6 +71,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severi
 from mpslint.patterns.any_gpu import chosen_by_trainer
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.patterns.gates import gates_level, open_gates, opens_all
+from mpslint.patterns.named_device import level_beside_named, mps_beside_named, names_device
 from mpslint.patterns.operand import by_operand, operand_of
 from mpslint.patterns.told_choices import ToldSelection, ToldTest, told_choices
 from mpslint.patterns.unfixed import of_choice, of_selection
@@ -194,6 +197,8 @@ def _fix(context: Context, test: ast.expr, choice: Choice) -> Fix | None:
         return by_operand(context, test)
     if (left := chosen_by_trainer(context, test)) is not None:
         return left
+    if names_device(context, test):
+        return mps_beside_named(context, test)
     return open_gates(context) if opens_all(context, choice.tests) else None
 
 
@@ -203,6 +208,8 @@ def _level(context: Context, test: ast.expr, choice: Choice) -> Applicability | 
         return found.applicability if found is not None else None
     if (left := chosen_by_trainer(context, test)) is not None:
         return left.applicability
+    if names_device(context, test):
+        return level_beside_named(context, test)
     return gates_level(context) if opens_all(context, choice.tests) else None
 
 

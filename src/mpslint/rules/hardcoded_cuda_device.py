@@ -51,7 +51,8 @@ alike for themselves becomes the call of one function. What stands for a GPU by 
 (`x.to(gpu_id)`, `torch.device(gpu_id)`) stays that on CUDA: one device is selected for all that go
 there (`torch.device("cuda", gpu_id)`, kept as `self.device` beside `self.gpu_id`). Unsafe behind an
 assertion of CUDA, which lets MPS in by the same fix. Code that spreads over several CUDA indices is
-reported, not rewritten; so are the settings of a file that never names torch.
+reported, not rewritten; so are the settings of a file that never names torch, unless a module of
+the project that it imports has torch by that name.
 
 ## References
 - `torch/cuda/__init__.py` (`_lazy_init`)
@@ -68,6 +69,7 @@ from mpslint.patterns.behind_refusal import device_behind, is_replaceable, liter
 from mpslint.patterns.gates import gates_level, open_gates
 from mpslint.patterns.literal import replace_literal
 from mpslint.patterns.numbered import place_numbered
+from mpslint.patterns.place import comes_along
 from mpslint.patterns.promises import literal_level
 from mpslint.patterns.unfixed import BY_HAND, of_literal
 from mpslint.rules.registry import Rule, rule
@@ -130,7 +132,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if found.use is None and is_for_mocks(context, found.node):
             continue
-        fixable = literal is not None and slot is not None and not unnamed
+        # Settings that are kept apart from all that computes stay so.
+        apart = slot is not None and slot.kind in ("field", "item")
+        unread = unnamed and (apart or not comes_along(context))
+        fixable = literal is not None and slot is not None and not unread
         finding = context.finding(
             rule,
             found.node,
@@ -141,7 +146,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if fixable
             else None,
             fix=partial(replace_literal, context, literal, slot) if fixable else None,  # type: ignore[arg-type]
-            unfixed=_UNNAMED if unnamed else partial(of_literal, context, literal, slot),
+            unfixed=_UNNAMED if unread else partial(of_literal, context, literal, slot),
         )
         finding.quiet = is_never_default(context, found.node)
         yield finding

@@ -247,6 +247,22 @@ def _raises(body: list[ast.stmt]) -> bool:
     return isinstance(body[-1], ast.Raise) and gives_up(body)
 
 
+def _may_be_of_numbers(node: ast.AST) -> bool:
+    """Whether a test may be of the numbers of a tensor: not `name not in known`, `mode == "train"`,
+    `isinstance(x, list)`, `path.exists()`. Most tests in front of an error are such."""
+    if isinstance(node, ast.Compare):
+        if isinstance(node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
+            return False
+        sides = (node.left, *node.comparators)
+        texts = any(
+            isinstance(item, ast.Constant) and isinstance(item.value, str) for item in sides
+        )
+        return not texts and not _is_of_sizes(node)
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in (*_REDUCING, *_EQUAL, *_FINITE, "is_nonzero", "isclose")
+    return isinstance(node, ast.BinOp)
+
+
 def _needless(context: Context, node: ast.AST) -> Confidence:
     """Whether the value watches over the training and decides nothing of it, so that it could be
     asked for now and then, or on the device."""
@@ -255,8 +271,9 @@ def _needless(context: Context, node: ast.AST) -> Confidence:
         parent, child = context.index.parents[parent], parent
     if isinstance(parent, ast.Assert) and child is parent.test:
         return Confidence.CERTAIN
-    if isinstance(parent, ast.If) and child is parent.test and _raises(parent.body):
-        return Confidence.CERTAIN  # an assertion in other words
+    if isinstance(parent, ast.If) and child is parent.test and _may_be_of_numbers(node):
+        if _raises(parent.body):
+            return Confidence.CERTAIN  # an assertion in other words
     if not _asks_for_numbers(context, node):
         return Confidence.INFERRED
     decides = isinstance(parent, ast.If | ast.IfExp) and decides_what_comes(context, parent)

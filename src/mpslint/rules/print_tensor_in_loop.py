@@ -89,7 +89,7 @@ _TEXTS = ("str", "repr", "format")
         b"repr(",
         b"format(",
     ),
-    also=((*TRAINING_WORDS[0], b"def "),),
+    also=((*TRAINING_WORDS[0], b"def ", b"for ", b"while "),),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     shown = list(_shown(context))

@@ -5,8 +5,8 @@ Flags `if`, `while`, `assert`, `and`, `or`, `not`, conditional expressions and `
 is that of a tensor on a device, at every step of a loop that trains: comparisons of tensors,
 `.any()`, `.all()`, `torch.isnan(loss)`, `torch.allclose(...)`. In the forward passes of modules, in
 what they call as well: assertions of this kind, also of parameters that torch's functions take
-beside them, and checks that all numbers are finite. In loops that go through batches and train
-nothing: assertions of what is on the device, and checks of it that end all.
+beside them, what raises an error and checks that all numbers are finite. In loops that go through
+batches and train nothing: assertions of what is on the device, and checks of it that end all.
 
 ## Why is this bad?
 Python must know the value to go on, so it waits for the device.
@@ -91,7 +91,7 @@ _REDUCING = ("any", "all", "sum", "item", "max", "min")
     triggers=(b"if ", b"assert", b"while"),
     also=((*TRAINING_WORDS[0], b"def "),),
     least=Confidence.CERTAIN,
-    certain=((b"assert", *(name.encode() for name in (*_EQUAL, *_FINITE))),),
+    certain=((b"assert", b"raise", *(name.encode() for name in (*_EQUAL, *_FINITE))),),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not rule.tells_inferred(context) and not any(
@@ -131,8 +131,10 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
                 continue
             if context.values.of(operand).on_cpu:
                 continue
-            if not context.passes.is_tensor(operand, around) and not is_of_tensors(
-                context, operand, around
+            if not (
+                context.passes.is_tensor(operand, around)
+                or is_of_tensors(context, operand, around)
+                or context.passes.is_compared(operand, around)
             ):
                 continue
             # Who runs it may be told by other files, and is asked last.
@@ -240,6 +242,27 @@ def _ends_all(node: ast.AST) -> bool:
     return isinstance(node, ast.Assert) or (isinstance(node, ast.If) and gives_up(node.body))
 
 
+def _raises(body: list[ast.stmt]) -> bool:
+    """Whether an arm is there for an error alone: `if (x < 0).any(): raise ValueError(...)`"""
+    return isinstance(body[-1], ast.Raise) and gives_up(body)
+
+
+def _may_be_of_numbers(node: ast.AST) -> bool:
+    """Whether a test may be of the numbers of a tensor: not `name not in known`, `mode == "train"`,
+    `isinstance(x, list)`, `path.exists()`. Most tests in front of an error are such."""
+    if isinstance(node, ast.Compare):
+        if isinstance(node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
+            return False
+        sides = (node.left, *node.comparators)
+        texts = any(
+            isinstance(item, ast.Constant) and isinstance(item.value, str) for item in sides
+        )
+        return not texts and not _is_of_sizes(node)
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in (*_REDUCING, *_EQUAL, *_FINITE, "is_nonzero", "isclose")
+    return isinstance(node, ast.BinOp)
+
+
 def _needless(context: Context, node: ast.AST) -> Confidence:
     """Whether the value watches over the training and decides nothing of it, so that it could be
     asked for now and then, or on the device."""
@@ -248,6 +271,9 @@ def _needless(context: Context, node: ast.AST) -> Confidence:
         parent, child = context.index.parents[parent], parent
     if isinstance(parent, ast.Assert) and child is parent.test:
         return Confidence.CERTAIN
+    if isinstance(parent, ast.If) and child is parent.test and _may_be_of_numbers(node):
+        if _raises(parent.body):
+            return Confidence.CERTAIN  # an assertion in other words
     if not _asks_for_numbers(context, node):
         return Confidence.INFERRED
     decides = isinstance(parent, ast.If | ast.IfExp) and decides_what_comes(context, parent)

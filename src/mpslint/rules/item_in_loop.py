@@ -22,23 +22,23 @@ of a NumPy array (`errors[i] += t`). A loop that each forward pass of a module r
 `forward` or in what that calls in the project, counts like one that trains, whoever calls the
 module: each turn that reads a number waits. And a loop, whatever it is for, that reads a tensor of
 a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] > 0`, `if t[i] in ends`, `[x
-for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`), where one copy before it
-would do, also where a caller in the file hands the tensor over; and one that fills a tensor of the
-device with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function
-that it calls. Nor need a loop over the parameters of a model that reads a number of each gradient
-(`total += p.grad.norm().item() ** 2`) train anything itself: the norms can be stacked and read
-once. In every forward pass, also outside loops: numbers that a module reads of its own
-parameters and buffers (`x / self.scale.item()`), and numbers of the host that it puts on
-the device itself only to read them back (`n = torch.as_tensor([n], device=x.device); ...; n =
-(n / processes()).item()`). In an evaluation (without gradients, with a model
-or batches of a device, or of what `.eval()` was called on before it): numbers that the loop reads
-at each turn only to add them up or to keep them (`correct += hits.sum().item()`,
-`meter.update(loss.item(), n)`, `losses.append(loss.item())`), also where each turn shows the sum in
-a text or a progress bar, and be it in the method that Lightning's trainer calls for each batch. In
-both: calls of a function of another file of the project, or of a method of what is made of a class
-there, that reads a number of the tensors that it is given (`acc += get_accuracy(scores, y)`,
-`meters.update(**losses)`). And Python's own `max` and `min` of tensors in a forward pass, which
-compare them on the host.
+for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`, `names[int(label)]` of
+`for *box, score, label in t`), where one copy before it would do, also where a caller in the file
+hands the tensor over; and one that fills a tensor of the device with an element of a buffer
+(`torch.full(shape, self.alphas[i])`), itself or in a function that it calls. Nor need a loop over
+the parameters of a model that reads a number of each gradient (`total += p.grad.norm().item() **
+2`) train anything itself: the norms can be stacked and read once. In every forward pass, also
+outside loops: numbers that a module reads of its own parameters and buffers (`x /
+self.scale.item()`), and numbers of the host that it puts on the device itself only to read them
+back (`n = torch.as_tensor([n], device=x.device); ...; n = (n / processes()).item()`). In an
+evaluation (without gradients, with a model or batches of a device, or of what `.eval()` was called
+on before it): numbers that the loop reads at each turn only to add them up or to keep them
+(`correct += hits.sum().item()`, `meter.update(loss.item(), n)`, `losses.append(loss.item())`), also
+where each turn shows the sum in a text or a progress bar, and be it in the method that Lightning's
+trainer calls for each batch. In both: calls of a function of another file of the project, or of a
+method of what is made of a class there, that reads a number of the tensors that it is given (`acc
++= get_accuracy(scores, y)`, `meters.update(**losses)`). And Python's own `max` and `min` of tensors
+in a forward pass, which compare them on the host.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python

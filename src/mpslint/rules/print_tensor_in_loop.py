@@ -93,7 +93,7 @@ _TEXTS = ("str", "repr", "format")
         b"repr(",
         b"format(",
     ),
-    also=((*TRAINING_WORDS[0], b"def "),),
+    also=((*TRAINING_WORDS[0], b"def ", b"for ", b"while "),),
     partly=True,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

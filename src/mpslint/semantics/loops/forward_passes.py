@@ -99,10 +99,33 @@ class ForwardPasses:
     def is_read_back(self, node: ast.expr, loop: Loop, function: FunctionNode) -> bool:
         """Whether the tensor `node` may lie on the module's device, as far as this file knows: it
         is no value of the host's, and no caller hands a copy on the host in its place."""
-        if self._is_on_host(node):
-            return False
-        parameters = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
         looked_at = [node] if isinstance(loop, ast.While) else [node, loop.iter]
+        return not self._is_on_host(node) and self._is_of_the_device(looked_at, function)
+
+    def is_compared(self, node: ast.expr, function: FunctionNode) -> bool:
+        """`(x < 0).any()` in the `forward` of a module of this file: of tensors, as whatever comes
+        to a module and has many values, and of its device, as far as this file knows."""
+        klass = self._index.parents[function]
+        if not isinstance(node, ast.Call) or node.args or node.keywords:
+            return False
+        if not isinstance(klass, ast.ClassDef) or not self._values.is_module_class(klass):
+            return False
+        if function.name != "forward" or not isinstance(node.func, ast.Attribute):
+            return False
+        asked = node.func.value
+        if node.func.attr not in ("any", "all") or not isinstance(asked, ast.Compare):
+            return False
+        sides = [asked.left, *asked.comparators]
+        known = {Kind.TENSOR, Kind.UNKNOWN}
+        left = asked.left
+        if self._values.of(left).kind not in known or self._is_on_host(left):
+            return False
+        return self._is_of_the_device(sides, function)
+
+    def _is_of_the_device(self, looked_at: list[ast.expr], function: FunctionNode) -> bool:
+        """Whether nothing that is looked at is of the host, by its name or by what is given for a
+        parameter."""
+        parameters = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
         for name in (item for root in looked_at for item in ast.walk(root)):
             word = last_name(name)
             if word is not None and matches("host-fields", word):

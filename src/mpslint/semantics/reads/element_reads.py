@@ -140,6 +140,9 @@ def _reads(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
         for call in index.calls.get(name, ()):
             if isinstance(call.func, ast.Name) and len(call.args) == 1:
                 yield call, call.args[0]
+    for shown in index.of(ast.FormattedValue):
+        if shown.format_spec is not None:
+            yield shown.value, shown.value
     tests = [branch.test for branch in index.of(ast.If)]
     tests += [choice.test for choice in index.of(ast.IfExp)]
     tests += [test for part in index.of(ast.comprehension) for test in part.ifs]
@@ -178,10 +181,13 @@ def _walked(context: Context, name: ast.Name) -> tuple[ast.expr, Turning] | None
                         and (
                             _is_counted_row(context, tensor)
                             or (_is_row(context, tensor) and is_handed_over(context, tensor))
+                            or _is_of_rows(context, tensor)
                         )
                     )
                     if isinstance(tensor, ast.Name) and may_be_a_table(context, tensor):
-                        known = known and context.placement.on_accelerator(tensor)
+                        known = known and (
+                            context.placement.on_accelerator(tensor) or _is_of_rows(context, tensor)
+                        )
                     there = known and _lies_there(context, tensor, parent)  # type: ignore[arg-type]
                     return (tensor, parent) if there else None  # type: ignore[return-value]
     return None
@@ -213,6 +219,24 @@ def _is_row(context: Context, node: ast.expr) -> bool:
     )
 
 
+def _is_of_rows(context: Context, node: ast.expr) -> bool:
+    """Whether the function asks `node` for what lies along several axes (`found[:, :4]`), which no
+    list has and no table."""
+    if not isinstance(node, ast.Name):
+        return False
+    function = context.index.function(node)
+    bindings = context.flow.reaching(node)
+    return any(
+        isinstance(part := context.index.parents[use], ast.Subscript)
+        and part.value is use
+        and isinstance(part.slice, ast.Tuple)
+        and any(isinstance(item, ast.Slice) for item in part.slice.elts)
+        and context.index.function(use) is function
+        and context.flow.reaching(use) == bindings
+        for use in context.index.names.get(node.id, ())
+    )
+
+
 def _is_counted_row(context: Context, node: ast.expr) -> bool:
     """`ranks[i][j]`, by the counters of two loops: of a table, of which a loop draws numbers."""
     return (
@@ -233,8 +257,12 @@ def _drawn_from(
         yield from _drawn_from(context, target.elts[1], given[0])
     elif name == "zip" and isinstance(target, ast.Tuple):
         yield from zip(target.elts, given, strict=False)
+    elif name == "reversed" and len(given) == 1:
+        yield from _drawn_from(context, target, given[0])
     elif not isinstance(iterable, ast.Call):
         yield target, iterable
+        if isinstance(target, ast.Tuple):  # `for *box, score, label in found`: of one row each
+            yield from ((part, iterable) for part in target.elts)
 
 
 def element_of(context: Context, node: ast.expr) -> tuple[ast.expr, Turning] | None:
@@ -336,8 +364,24 @@ def _is_computed_there(context: Context, whole: ast.expr, root: ast.Name) -> boo
         context.values.of(whole).loss or _copies_to_host(context, whole)
     ):
         return True
-    unknown = context.values.of(root).kind is Kind.UNKNOWN
-    return unknown and comes_from_device_work(context, root)
+    if context.values.of(root).kind is not Kind.UNKNOWN:
+        return False
+    return comes_from_device_work(context, root) or _is_one_of_many(context, root)
+
+
+def _is_one_of_many(context: Context, name: ast.Name) -> bool:
+    """`found` of `for i, found in enumerate(suppress(model(x)))`: of what something makes of a
+    device's tensors, a tensor for each of the batch."""
+    bindings = context.flow.reaching(name)
+    if not _is_of_rows(context, name) or any(item.kind != "for" for item in bindings):
+        return False
+    heads = [getattr(item.node, "iter", None) for item in bindings]
+    for head in heads:
+        if isinstance(head, ast.Call) and context.values.last_name(head.func) == "enumerate":
+            head = head.args[0] if head.args else None
+        if not isinstance(head, ast.Name) or not comes_from_device_work(context, head):
+            return False
+    return bool(heads)
 
 
 def _copies_to_host(context: Context, node: ast.expr) -> bool:

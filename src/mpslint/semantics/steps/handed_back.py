@@ -21,6 +21,7 @@ _CALLS_FOLLOWED = 6
 """`reduced(criterion(scores, y))`, what a comprehension makes of its items, and their sum: each is
 two steps, from a name to a call and from the call to what it is given."""
 _OF_TABLES = ("items", "values")
+_MOVING = ("to", "cuda")
 _MOVES = "handed-back.moves-batches"
 
 
@@ -34,14 +35,14 @@ def comes_from_device_work(context: Context, name: ast.Name, depth: int = _CALLS
         and all(
             (
                 item.kind in ("assign", "unpack")
-                and isinstance(item.value, ast.Call)
-                and works_on_device(context, item.value, depth)
+                and isinstance(made := _whole(item.value), ast.Call)
+                and works_on_device(context, made, depth)
             )
             or (
-                item.kind == "assign"
-                and item.value is not None
+                item.kind in ("assign", "unpack")
                 and bool(depth)
-                and _is_reckoned(context, item.value, depth - 1)
+                and (reckoned := _whole(item.value)) is not None
+                and _is_reckoned(context, reckoned, depth - 1)
             )
             or (
                 item.kind == "for"
@@ -51,6 +52,13 @@ def comes_from_device_work(context: Context, name: ast.Name, depth: int = _CALLS
             for item in bindings
         )
     )
+
+
+def _whole(node: ast.expr | None) -> ast.expr | None:
+    """`model(x)` of `model(x)[0]`, a part of what it hands back."""
+    while isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        node = node.value
+    return node
 
 
 def is_summed_loss(context: Context, node: ast.expr) -> bool:
@@ -65,11 +73,21 @@ def is_summed_loss(context: Context, node: ast.expr) -> bool:
 
 
 def _is_reckoned(context: Context, node: ast.expr, depth: int) -> bool:
-    """`loss = error + weight * penalty`, where `error` comes from a device: and another name for
-    it (`loss = error`)."""
-    return isinstance(node, ast.Name | ast.BinOp) and any(
-        comes_from_device_work(context, name, depth) for name in _operands(node)
-    )
+    """`loss = error + weight * penalty`, where `error` comes from a device, `loss = weight *
+    criterion(scores, y)`, and another name for it (`loss = error`)."""
+    if isinstance(node, ast.BinOp):
+        sides = (node.left, node.right)
+        return any(
+            _is_reckoned(context, side, depth)
+            or (isinstance(side, ast.Call) and works_on_device(context, side, depth))
+            for side in sides
+        )
+    if isinstance(node, ast.List):  # `found = [scores, None]`, as another model hands it back
+        return any(
+            is_device_tensor(context, item) or _is_reckoned(context, item, depth)
+            for item in node.elts
+        )
+    return isinstance(node, ast.Name) and comes_from_device_work(context, node, depth)
 
 
 def _has_own_backward(context: Context, name: ast.Name) -> bool:
@@ -95,12 +113,39 @@ def works_on_device(context: Context, call: ast.Call, depth: int = _CALLS_FOLLOW
             return True
         if value.drawn and context.placement.library_places and not _moves_batches(context):
             return True
+        if value.kind is Kind.UNKNOWN and is_moved_in_turns(context, item):
+            return True
         if depth and value.kind is Kind.UNKNOWN:
             if isinstance(item, ast.Call) and (
                 works_on_device(context, item, depth - 1) or _gives_values(context, item, depth)
             ):
                 return True
+            if isinstance(item, ast.Name) and comes_from_device_work(context, item, depth - 1):
+                return True
     return False
+
+
+def is_moved_in_turns(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is what each turn of a loop brings to a device (`record["x"].to(device)`), be
+    it under a name: a part of a batch then, since a model is moved once."""
+    moves = [node]
+    if isinstance(node, ast.Name):
+        bindings = context.flow.reaching(node)
+        if not bindings or any(item.kind != "assign" for item in bindings):
+            return False
+        moves = [item.value for item in bindings if item.value is not None]
+    loop = context.loops.innermost(node)
+    return (
+        loop is not None
+        and all(
+            isinstance(move, ast.Call)
+            and isinstance(move.func, ast.Attribute)
+            and move.func.attr in _MOVING
+            and context.loops.innermost(move) is loop
+            for move in moves
+        )
+        and context.placement.on_accelerator(node)
+    )
 
 
 def _moves_batches(context: Context) -> bool:

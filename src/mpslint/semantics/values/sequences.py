@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Binding, Names
+from mpslint.semantics.names.type_arms import is_no_tensor
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import Index
 from mpslint.semantics.terms.value import UNKNOWN, Kind, Value, join
@@ -79,6 +80,19 @@ class Sequences:
         if not found or len(found) > MAX_ELEMENTS or any(value.on_cpu for value in found):
             return UNKNOWN
         return join(found)
+
+    def moved_tensors(self, node: ast.expr) -> Value:
+        """What the tensors of a dictionary are in which nothing else was moved: `{key: x.to(device)
+        if isinstance(x, torch.Tensor) else x for key, x in batch.items()}`."""
+        written = self._written(node)
+        made = written[0] if len(written) == 1 else None
+        each = made.value if isinstance(made, ast.DictComp) else None
+        if not isinstance(each, ast.IfExp) or not isinstance(each.orelse, ast.Name):
+            return UNKNOWN
+        left = each.orelse
+        if not is_no_tensor(self._index, self._names, left, self._flow.reaching(left)):
+            return UNKNOWN
+        return self._values.of(each.body)
 
     def _element(self, node: ast.expr) -> Value:
         if isinstance(node, ast.List | ast.Tuple | ast.Set):

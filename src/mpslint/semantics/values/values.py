@@ -35,7 +35,12 @@ from mpslint.semantics.terms.value import (
     arithmetic,
     join,
 )
-from mpslint.semantics.terms.value_tables import FACTORIES, LIKE_FACTORIES, MODEL_OUTPUTS
+from mpslint.semantics.terms.value_tables import (
+    FACTORIES,
+    LIKE_FACTORIES,
+    MODEL_OUTPUTS,
+    REDUCTIONS,
+)
 from mpslint.semantics.values.bindings import BoundValues
 from mpslint.semantics.values.builtins import builtin_call
 from mpslint.semantics.values.calls import CallValues
@@ -338,7 +343,10 @@ class Values:
         part = self._sequences.item if base.kind is Kind.SEQUENCE else self._sequences.stored
         known = part(node.value, node.slice)
         if known.kind is Kind.UNKNOWN and known.devices is None:
-            return self._bindings.item_by_use(node)
+            asked = self._index.parents[node]
+            if isinstance(asked, ast.Attribute) and asked.attr in REDUCTIONS:
+                known = self._sequences.moved_tensors(node.value)
+            return known if known.devices is not None else self._bindings.item_by_use(node)
         return known
 
     def _sequence(self, node: ast.expr) -> Value:

@@ -120,6 +120,26 @@ def test_one_that_only_takes_such_graphs_may_be_given_others(needs: str) -> None
     assert _codes(needs) == ["MPS103", "MPS203", "MPS303"]
 
 
+_ASKED = "def pass_on(graph, x):\n    with graph.local_scope():\n        graph.ndata['x'] = x\n"
+
+
+def test_a_module_that_is_given_such_graphs_waits_for_no_gpu() -> None:
+    assert _codes(_ASKED) == []
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [
+        f"def as_graph(x):\n    import dgl\n    return dgl.graph(x)\n\n\n{_ASKED}",
+        f"class Graph:\n    def __init__(self, x):\n        self.ndata = x\n\n\n{_ASKED}",
+        "class Graph:\n    def local_scope(self):\n        return self.ndata\n\n\n"
+        "print(Graph().local_scope())\n",
+    ],
+)
+def test_a_module_that_makes_graphs_of_its_own_waits_for_the_gpu(needs: str) -> None:
+    assert _codes(needs) == ["MPS103", "MPS203", "MPS303"]
+
+
 def test_who_chooses_mps_computes_on_other_data() -> None:
     assert "MPS303" in _codes("import dgl", _WITH_MPS)
 

@@ -157,6 +157,42 @@ def test_a_program_that_need_not_join_nccl_runs_elsewhere(
     assert _of_block(tmp_path, _joining(when, backend)) == ["MPS208"]
 
 
+_WRAPS = """
+import torch
+from .layer import Block
+from .misc import init_distributed_mode
+
+
+def main(args):
+    init_distributed_mode(args)
+    net = Block().cuda()
+    {when}net = torch.nn.parallel.DistributedDataParallel(net, device_ids=[args.gpu])
+    return net
+
+
+if __name__ == "__main__":
+    main(None)
+"""
+_MISC = """
+import os
+import torch
+
+
+def init_distributed_mode(args):
+    if "RANK" not in os.environ:
+        return
+    torch.distributed.init_process_group(backend="nccl")
+"""
+
+
+@pytest.mark.parametrize(("when", "told"), [("", []), ("if args.distributed: ", ["MPS208"])])
+def test_a_program_that_wraps_its_model_for_other_processes_counts_on_their_group(
+    tmp_path: Path, when: str, told: list[str]
+) -> None:
+    train = _WRAPS.format(when=when)
+    assert _of_block(tmp_path, train, launch="", misc=_MISC) == told
+
+
 def test_what_another_program_uses_as_well_may_be_on_a_mac(tmp_path: Path) -> None:
     demo = "from .layer import Block\n\nif __name__ == '__main__':\n    print(Block())\n"
     assert _of_block(tmp_path, _joining(), demo=demo) == ["MPS208"]

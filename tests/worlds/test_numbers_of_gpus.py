@@ -33,6 +33,23 @@ def test_many_names_count_gpus(number: str) -> None:
     assert comes(LOAD.format(number=number, test=f"{number} > 1")) == "GPUS"
 
 
+_BUILD = """
+import torch
+
+
+def build(net, {number}={default}):
+    if {number} > 1:
+        net = torch.nn.DataParallel(net.cuda())
+    return net
+"""
+
+
+@pytest.mark.parametrize(("number", "told"), [("n_gpus", False), ("n_layers", True)])
+@pytest.mark.parametrize("default", ["0", "1", "None"])
+def test_a_default_does_not_say_how_many_there_are(number: str, default: str, told: bool) -> None:
+    assert bool(found(_BUILD.format(number=number, default=default), "MPS102")) is told
+
+
 @pytest.mark.parametrize(
     ("number", "test"),
     [

@@ -128,3 +128,73 @@ def test_who_goes_on_after_other_errors_than_those_of_a_mac_ends_there(text: str
 @pytest.mark.parametrize("text", ["NCCL", "built in", ""])
 def test_who_goes_on_after_those_of_a_mac_comes_to_what_follows(text: str) -> None:
     assert len(found(_TRYING.format(text=text), "MPS102")) == 1
+
+
+_FIXED = """
+import torch
+import torch.multiprocessing as mp
+from nowhere import in_a_thread
+
+
+def run(number, count):
+    if count > 1:
+        torch.distributed.init_process_group("nccl", rank=number, world_size=count)
+    torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    {before}
+    for number in range(4):
+        mp.Process(target={target}, args=(number, {count})).start()
+"""
+
+
+@pytest.mark.parametrize("target", ["run", "in_a_thread(run)"])
+@pytest.mark.parametrize(("before", "count"), [("pass", "4"), ("count = 4", "count")])
+def test_what_one_of_four_processes_does_is_for_four_gpus(
+    target: str, before: str, count: str
+) -> None:
+    assert found(_FIXED.format(target=target, before=before, count=count), "MPS201") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "count", "target"),
+    [
+        ("count = 1", "count", "run"),
+        ("import sys; count = len(sys.argv)", "count", "in_a_thread(run)"),
+        ("count = 4", "count", "in_a_thread(run, 2)"),
+    ],
+)
+def test_what_one_process_does_or_who_knows_how_many_is_for_a_mac_too(
+    before: str, count: str, target: str
+) -> None:
+    assert found(_FIXED.format(target=target, before=before, count=count), "MPS201") != []
+
+
+_SET_LATER = """
+import torch
+import torch.multiprocessing as mp
+
+count = 4
+
+
+def choose():
+    global count
+    count = 1
+
+
+def run(number, count):
+    if count > 1:
+        torch.distributed.init_process_group("nccl", rank=number, world_size=count)
+    torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    for number in range(4):
+        choose()
+        mp.Process(target=run, args=(number, count)).start()
+"""
+
+
+def test_a_name_that_a_function_sets_is_no_fixed_number_in_a_loop() -> None:
+    assert found(_SET_LATER, "MPS201") != []

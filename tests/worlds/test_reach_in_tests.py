@@ -39,6 +39,32 @@ def test_a_mark_that_asks_for_cuda_makes_the_test_cudas_own(mark: str) -> None:
 @pytest.mark.parametrize(
     "mark",
     [
+        '@pytest.mark.skipif("RANK" not in os.environ, reason="needs torchrun")',
+        '@pytest.mark.skipif(int(os.environ.get("WORLD_SIZE", "1")) < 2, reason="needs torchrun")',
+        '@unittest.skipUnless("LOCAL_RANK" in os.environ, "needs torchrun")',
+        '@unittest.skipIf(os.getenv("RANK") is None or not torch.cuda.is_available(), "x")',
+        'ALONE = os.environ.get("RANK") is None\n\n@pytest.mark.skipif(ALONE, reason="x")',
+    ],
+)
+def test_a_test_for_the_processes_of_a_launcher_is_for_several_gpus(mark: str) -> None:
+    assert comes("import os\n" + MARKED.format(mark=mark)) == NVIDIA
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        '@pytest.mark.skipif("RANK" in os.environ, reason="for one process")',
+        '@pytest.mark.skipif("CI" not in os.environ, reason="slow")',
+        'BACKEND = "gloo"\n\n@pytest.mark.skipif("RANK" not in os.environ, reason="x")',
+    ],
+)
+def test_a_test_for_one_process_or_for_gloo_is_for_macs_as_well(mark: str) -> None:
+    assert "MAC" in comes("import os\n" + MARKED.format(mark=mark)).split("|")
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
         '@pytest.mark.skipif(torch.cuda.is_available(), reason="the CPU\'s path")',
         "@pytest.mark.slow",
         '@pytest.mark.parametrize("size", [1, 2])',

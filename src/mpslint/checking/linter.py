@@ -212,7 +212,7 @@ def _linted(
     unasked = others.select(source.data) if others is not None else []
     if not rules and not unasked and judge is None:
         return Linted([], [])
-    from mpslint.checking.moot import is_moot
+    from mpslint.checking.moot import is_about_the_cpu, is_moot
     from mpslint.semantics.context import Context
     from mpslint.semantics.purpose.smoke_tests import is_smoke_test
     from mpslint.semantics.uses.config_keys import is_unread_key
@@ -238,6 +238,7 @@ def _linted(
         context.all_told = False
     if levels:
         cast_doubt(context, findings)
+    findings = [one for one in findings if not is_about_the_cpu(context, one)]
     context.worlds.release()
     if findings and elsewhere is not None:
         for_cuda = elsewhere.for_cuda_alone(source.path)

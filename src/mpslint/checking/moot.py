@@ -8,7 +8,8 @@ DGL's graphs lie on the CPU or on CUDA, and a model goes where its graphs are. W
 the CPU: nothing waits there, nothing is queued, no dtype and no operator is missing, and a choice
 of the CPU is right. So it is with models that a framework moves which never chooses MPS (fairseq),
 with objects that import operators for the CPU and CUDA as they are made, with what multiplies
-float8 matrices, and with programs whose tensors are float64 by default.
+float8 matrices, with programs whose tensors are float64 by default, and with functions that all who
+call them tell to compute on the CPU.
 What raises for want of CUDA raises there all the same.
 """
 
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, cast
 
 from mpslint.model import Severity
 from mpslint.project.compiled.kernel_calls import goes_on_to_kernels
+from mpslint.semantics.destinations.given_the_cpu import stays_on_the_cpu
 from mpslint.semantics.gpus.collectives import is_made_for_ranks
 from mpslint.semantics.packages.cuda_memory_measures import measures_cudas_memory
 from mpslint.semantics.packages.cuda_packages import computes_without_mps, made_without_mps
@@ -42,6 +44,9 @@ _ON_ANY_DEVICE = "MPS8"
 
 _OF_MPS = ("MPS401", "MPS402", "MPS403", "MPS404", "MPS5")
 """Rules about dtypes and operators that MPS lacks, and the CPU has."""
+
+_OF_WORK = ("MPS3", *_OF_MPS)
+"""And those about waits, for what a device computes."""
 
 _PACKAGES = (".", "..", "...")
 """The packages that a module lies in: Python imports the outer ones first."""
@@ -77,6 +82,12 @@ def is_moot(context: Context, finding: Finding) -> bool:
     if not names_mps and _data_stay_off_mps(context) and _is_off_the_host(context, finding.row):
         return True
     return _is_defined(context, finding.row) and _package_needs_cuda(context)
+
+
+def is_about_the_cpu(context: Context, finding: Finding) -> bool:
+    """Whether a finding is of what a device computes, in a function that all who call it tell to
+    compute on the CPU. It is asked while it is known what each call gives."""
+    return finding.code.startswith(_OF_WORK) and stays_on_the_cpu(context, finding.row)
 
 
 def _is_off_the_host(context: Context, row: int) -> bool:

@@ -288,6 +288,12 @@ def holds_without_mps(name: str) -> bool:
 
 
 @cache
+def attributes_without_mps() -> tuple[str, ...]:
+    """The attributes that only data have which have no way to MPS."""
+    return tuple(row.match for row in rows("attributes-of-data-without-mps"))
+
+
+@cache
 def makers_without_mps(*, whole: bool) -> tuple[str, ...]:
     """What makes data that have no way to MPS, by the qualified name of what is called: all that a
     data set gives (`whole`), or one thing, which may stay where it is."""

@@ -2,7 +2,8 @@
 
 Who registers a model with fairseq gets the batches where fairseq's trainer puts them: on CUDA or on
 the CPU. What such models alone are made of is on no Mac's GPU either; nor is what serves programs
-alone that join a process group on NCCL whatever they are asked for.
+alone that join a process group on NCCL whatever they are asked for, themselves or by a helper, be
+it that they only count on having joined one (`DistributedDataParallel(net)`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from mpslint.project.layout.import_texts import imported_modules, module_name
 from mpslint.project.runs.left_behind import programs
 from mpslint.semantics.gpus.several_gpus import always_joins_nccl
 from mpslint.semantics.packages.frameworks import frameworks_of
+from mpslint.semantics.worlds.program_ends import ends_in_cuda
 
 if TYPE_CHECKING:
     from mpslint.project.layout.modules import Modules
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 _INIT = "__init__.py"
 _NCCL = b"nccl"
+_DISTRIBUTED = b"istributed"
+"""Of `torch.distributed`, of `DistributedDataParallel`, of a helper's `init_distributed_mode`."""
 _SPAWN = b"spawn"
 """`torch.multiprocessing.spawn(train.run, ...)`, by which a program starts one process a GPU."""
 
@@ -85,10 +89,12 @@ class Driven:
         if path not in self._joining:
             self._joining[path] = False  # Modules that import each other.
             text = self._modules.text(path) or b""
-            if _NCCL in text:
-                program = self._context(path)
-                self._joining[path] = program is not None and always_joins_nccl(program)
-            elif _SPAWN in text:
+            program = self._context(path) if _NCCL in text or _DISTRIBUTED in text else None
+            if program is not None and (
+                (_NCCL in text and always_joins_nccl(program)) or ends_in_cuda(program.worlds.run)
+            ):
+                self._joining[path] = True
+            elif _SPAWN in text and _NCCL not in text:
                 self._joining[path] = any(
                     found is not None and self._joins(found)
                     for found in (

@@ -45,7 +45,6 @@ _FIXTURES = 4
 class Collected(Summaries):
     automatic: list[Function]
     classes: dict[ast.ClassDef, Class]
-    tree: ast.Module
 
     @cached_property
     def _shared(self) -> list[Interpreter]:

@@ -249,9 +249,11 @@ def asks_for_more_than_one(
     node: ast.Compare, operator: ast.cmpop, left: Value, right: Value
 ) -> bool | None:
     """Whether a test holds where there are several GPUs (`n_devices > 1`), or where there are not
-    (`world_size == 1`), by the name of what is compared, of which nothing else is known; None for
-    other tests."""
-    if left.__class__ is not Atom or left.kind != UNKNOWN or left.tests or len(node.ops) > 1:
+    (`world_size == 1`), by the name of what is compared, of which nothing else is known but what it
+    is where nobody says it; None for other tests."""
+    if left.__class__ is not Atom or left.tests or len(node.ops) > 1:
+        return None
+    if left.kind != UNKNOWN and not (left.kind == CONST and left.maybe):
         return None
     if right.__class__ is not Atom or right.kind != CONST or right.v.__class__ is not int:
         return None

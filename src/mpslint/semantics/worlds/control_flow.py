@@ -80,8 +80,11 @@ class ControlFlow(Probes, Branches):
             for key, v in env.items()
             if v.__class__ is Atom and v.kind == CONST and not v.tests and v.v is not None
         }
-        if plain and frame.function is not None:  # Names of a module others may set as well.
-            plain = {key for key in plain if "." in key} | plain & _bound_in(node)
+        if plain:
+            bound = _bound_in(node)
+            if frame.function is None:  # What it calls may set names of the module as well.
+                bound |= self.rebound
+            plain = {key for key in plain if "." in key} | plain & bound
         frame.env = {key: UNK if key in plain else v for key, v in env.items()}
         if target is not None:
             self.bind(target, value)

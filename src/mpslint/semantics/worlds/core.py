@@ -117,6 +117,7 @@ class Core:
     """Functions that are chosen in a conditional, by what they do to the device: told there, and
     not where they are called."""
     names_gloo: bool
+    tree: ast.Module
     """Whether the text speaks of the backend for processes without GPUs."""
     own_tests: set[ast.expr]
     """Tests for what no port has: NCCL."""

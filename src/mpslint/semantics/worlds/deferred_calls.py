@@ -56,15 +56,18 @@ class DeferredCalls(BuiltinCalls, Statements):
             return False
         called = "function" if name.endswith("Timer") else "target"
         target = one(keywords.get(called, UNK), self.frame.mask)
-        if target.kind not in (FUNCTION, BOUND):
+        given_as = next((item.value for item in node.keywords if item.arg == called), None)
+        wrapped = _wrapped(given_as)
+        if wrapped is not None and target.kind not in (FUNCTION, BOUND):
+            # `Process(target=in_a_thread(run), args=...)`: what it makes of it takes these as well.
+            target, given_as = one(self.frame.env.get(wrapped.id, UNK), self.frame.mask), wrapped
+        if target.kind not in (FUNCTION, BOUND) or given_as is None:
             return False
         first = one(keywords.get("args", UNK), self.frame.mask)
         named = one(keywords.get("kwargs", UNK), self.frame.mask)
         given = list(first.v) if first.kind == SEQUENCE else []
         more = dict(named.v) if named.kind == MAPPING else {}
-        for keyword in node.keywords:
-            if keyword.arg == called:
-                self._called_later(target, keyword.value, node, given, more)
+        self._called_later(target, given_as, node, given, more)
         return True
 
     def _called_later(
@@ -127,3 +130,10 @@ class DeferredCalls(BuiltinCalls, Statements):
             unknown = dict.fromkeys([*names, *(item.arg for item in arguments.kwonlyargs)], UNK)
             given = {**unknown, **known}
         return given
+
+
+def _wrapped(target: ast.expr | None) -> ast.Name | None:
+    """The function that a call is given, and nothing else."""
+    if not isinstance(target, ast.Call) or len(target.args) != 1 or target.keywords:
+        return None
+    return target.args[0] if isinstance(target.args[0], ast.Name) else None

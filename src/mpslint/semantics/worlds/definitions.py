@@ -40,7 +40,6 @@ class Definitions(Parametrized):
     automatic: list[Function]
     """Fixtures that every test uses."""
     outer_of_class: list[Env]
-    tree: ast.Module
 
     def s_FunctionDef(self, node: FunctionNode) -> None:
         frame = self.frame

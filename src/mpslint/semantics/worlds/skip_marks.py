@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from mpslint.semantics.worlds.conditions import Conditions
-from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
+from mpslint.semantics.worlds.launched import launched_where
+from mpslint.semantics.worlds.machines import ALL, MAC, NVIDIA, PORTED
 from mpslint.semantics.worlds.values import SKIP, UNK, Atom, Value
 
 SKIPS_IF = {
@@ -18,9 +19,12 @@ SKIPS = frozenset({"pytest.mark.skip", "unittest.skip", "unittest.case.skip"})
 
 
 def left_by_skip(run: Conditions, node: ast.Call, when: bool) -> Value:
-    """What `skipif(test)` leaves. A test that asks for CUDA is about CUDA, no port's choice."""
+    """What `skipif(test)` leaves. A test that asks for CUDA is about CUDA, no port's choice; and
+    one for the processes of a launcher is for several GPUs, unless it speaks of Gloo."""
     if not node.args:
         return UNK
+    if launched_where(node.args[0], run.tree) is (not when) and not run.names_gloo:
+        return Atom(SKIP, NVIDIA)
     frame = run.frame
     mask, frame.mask = frame.mask, ALL
     recording, run.recording = run.recording, False  # That was told with the arguments.

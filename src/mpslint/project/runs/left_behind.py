@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 KERNELS = "MPS5"
 """Codes of the rules about operators that MPS has no kernel for."""
-MOST_MODULES = 48
-"""So many modules are looked at for one file."""
+MOST_MODULES = 200
+"""So many modules are looked at for one file, which are nearly all that programs lead to: with 48,
+33 of 39 safe fixes in one library rested on what stood in the others."""
 SPEAKING = (
     b"cuda",
     b"float64",

@@ -62,11 +62,11 @@ from mpslint.patterns.backend_arm import serve_mps
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.loops.served import is_served
 from mpslint.semantics.processes.child_processes import is_left_to_children
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.waits.first_use import is_before_first_use, is_before_training
 from mpslint.semantics.waits.last_use import ends_program, ends_server
+from mpslint.semantics.waits.served import is_served
 from mpslint.semantics.worlds.events import Event
 
 _LETTING_GO = ("torch.cuda.empty_cache", "gc.collect", "time.sleep")

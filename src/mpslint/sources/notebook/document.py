@@ -44,6 +44,25 @@ class Document(NamedTuple):
     """The code cells that are in the notebook's language."""
 
 
+_LARGE = 1 << 16
+"""A notebook of so many bytes has most of them in its outputs: pictures."""
+
+
+def without_outputs(data: bytes) -> bytes:
+    """A notebook with the same cells at the same rows, and without what they have put out: to be
+    kept beside others. What is small, or is no notebook, comes back as it is."""
+    if len(data) < _LARGE:
+        return data
+    try:
+        whole = json.loads(data, strict=False)
+        for cell in whole["cells"]:
+            cell.pop("outputs", None)
+            cell.pop("attachments", None)
+        return json.dumps(whole, ensure_ascii=False).encode()
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return data
+
+
 def parse(text: str, path: str) -> Document:
     """The code cells of a notebook. Raises `BadSource` for what is no notebook of format 4."""
     try:

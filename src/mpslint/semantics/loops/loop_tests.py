@@ -249,8 +249,9 @@ def at_first(test: ast.expr, counters: Container[str]) -> bool:
 
 
 def arm_of_one_turn(test: ast.expr, counters: Container[str]) -> bool | None:
-    """Which arm of a test one turn alone comes to: the first (True) of `if i == 0:` and of
-    `if i == len(xs) - 1:`, the second (False) of `if i > 0:` and `if i != 0:`; None of others."""
+    """Which arm of a test one turn alone comes to: the first (True) of `if i == 0:`, of
+    `if i == len(xs) - 1:` and of `if i == int(args.steps):`, the second (False) of `if i > 0:` and
+    `if i != 0:`; None of others."""
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
     left, op, right = test.left, test.ops[0], test.comparators[0]
@@ -259,8 +260,20 @@ def arm_of_one_turn(test: ast.expr, counters: Container[str]) -> bool | None:
     first = isinstance(right, ast.Constant) and right.value == 0
     if isinstance(op, ast.Gt) and first:
         return False
-    one = isinstance(right, ast.Constant) and isinstance(right.value, int)
-    last = isinstance(right, ast.BinOp) and isinstance(right.op, ast.Sub)
-    if not one and not (last and ast.unparse(right.right) == "1"):  # type: ignore[attr-defined]
+    if not _is_one_number(right):
         return None
     return isinstance(op, ast.Eq) if isinstance(op, ast.Eq | ast.NotEq) else None
+
+
+def _is_one_number(node: ast.expr) -> bool:
+    """Whether an expression stands for the same number at each turn."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+        if isinstance(node.right, ast.Constant) and node.right.value == 1:
+            return True
+    if isinstance(node, ast.Call):
+        return last_name(node.func) == "int" and all(map(_is_one_number, node.args))
+    if isinstance(node, ast.BinOp):
+        return _is_one_number(node.left) and _is_one_number(node.right)
+    return isinstance(node, ast.Attribute)  # A name may hold another number at each turn.

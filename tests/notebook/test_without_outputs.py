@@ -1,4 +1,4 @@
-"""What is kept of a notebook beside other files has its cells, and not the pictures it has drawn."""
+"""What is kept of a notebook beside other files has its cells, not the pictures it has drawn."""
 
 from __future__ import annotations
 

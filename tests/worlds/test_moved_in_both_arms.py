@@ -1,4 +1,4 @@
-"""What is moved to a device of CUDA in both arms of a test for CUDA raises on a Mac, and is told."""
+"""What is moved to a device of CUDA in both arms of a test for CUDA raises there, and is told."""
 
 from __future__ import annotations
 

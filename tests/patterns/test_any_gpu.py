@@ -16,9 +16,9 @@ trainer = L.Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu"{mo
 """
 
 
-def chooses(more: str) -> bool:
+def chooses(more: str, *, unsafe: bool = False) -> bool:
     source = SourceFile("train.py", _TRAINER.format(more=more).encode())
-    return 'accelerator="auto"' in fix_source(source, Settings()).text
+    return 'accelerator="auto"' in fix_source(source, Settings(), unsafe=unsafe).text
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,20 @@ def test_lightning_chooses(more: str) -> None:
         pytest.param(", devices=[0, 1]", id="GPUs by their numbers"),
         pytest.param(', strategy="ddp"', id="MPS knows no process groups"),
         pytest.param(", precision=64", id="MPS has no float64"),
-        pytest.param(", devices=count", id="a number that is not seen"),
-        pytest.param(", **options", id="what else is not seen"),
     ],
 )
 def test_what_a_mac_may_not_do_keeps_the_choice(more: str) -> None:
+    assert not chooses(more, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param(", devices=count", id="a number that is not seen"),
+        pytest.param(", **options", id="what else is not seen"),
+        pytest.param(", plugins=[]", id="an argument that nobody knows"),
+    ],
+)
+def test_what_is_not_seen_is_for_somebody_to_look_at(more: str) -> None:
     assert not chooses(more)
+    assert chooses(more, unsafe=True)

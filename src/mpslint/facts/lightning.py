@@ -18,8 +18,9 @@ ANYWHERE = frozenset(
     | {"enable_model_summary", "accumulate_grad_batches", "gradient_clip_val", "deterministic"}
     | {"gradient_clip_algorithm", "benchmark", "inference_mode", "use_distributed_sampler"}
     | {"profiler", "detect_anomaly", "default_root_dir", "reload_dataloaders_every_n_epochs"}
+    | {"move_metrics_to_cpu", "progress_bar_refresh_rate", "weights_summary", "checkpoint_callback"}
 )
-"""Arguments that mean the same on each machine."""
+"""Arguments that mean the same on each machine; the last ones are those of earlier versions."""
 OF_ONE_GPU = {
     "devices": (1, -1, "1", "-1", AUTO),
     "strategy": (AUTO,),

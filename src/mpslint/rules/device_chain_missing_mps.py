@@ -55,7 +55,7 @@ torch.cuda.is_available() else "cpu"`) gives way to MPS, but for who names the C
 A flag that decides nothing but moves goes with the tests in front of these.
 `Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")` of Lightning becomes
 `accelerator="auto"`, unless it says a strategy, a precision or a number of devices that no Mac
-has.
+has; unsafe where what else it is told is not seen.
 
 ## References
 - PyTorch: "MPS backend" (docs/source/notes/mps.rst)

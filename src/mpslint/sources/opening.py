@@ -111,3 +111,12 @@ def texts_by_cell(source: SourceFile) -> dict[int | None, str]:
         if isinstance(source, NotebookSource):
             return {block.cell.number: block.cell.text for block in source.blocks}
     return {None: source.text}
+
+
+def kept_beside(path: str, data: bytes) -> bytes:
+    """The bytes of a file that are kept beside those of others: of a notebook no pictures."""
+    if not is_notebook(path):
+        return data
+    from mpslint.sources.notebook.document import without_outputs
+
+    return without_outputs(data)

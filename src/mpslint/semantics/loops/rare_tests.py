@@ -108,9 +108,34 @@ class RareTests:
         """
         which = arm_of_one_turn(branch.test, self._counters(branch.test, few=False))
         if which is None:
+            which = self._arm_that_fills(branch)
+        if which is None:
             return False
         body = branch.body if isinstance(branch.body, list) else [branch.body]
         return (child in body) is which
+
+    def _arm_that_fills(self, branch: ast.If | ast.IfExp) -> bool | None:
+        """The arm of `if "loss" not in sums: sums["loss"] = ...` that the first turn alone comes
+        to, where the table was there before the loop (True: the first); None of others."""
+        test = branch.test
+        if not isinstance(branch, ast.If) or not isinstance(test, ast.Compare):
+            return None
+        key, table = test.left, test.comparators[0]
+        if not isinstance(test.ops[0], ast.In | ast.NotIn) or not isinstance(key, ast.Constant):
+            return None
+        first = isinstance(test.ops[0], ast.NotIn)
+        arm = branch.body if first else branch.orelse
+        if not isinstance(table, ast.Name) or not any(
+            isinstance(statement, ast.Assign) and _stores(statement, table.id, key.value)
+            for statement in arm
+        ):
+            return None
+        loop = next((x for x in self._index.ancestors(branch) if isinstance(x, LOOPS)), None)
+        if loop is None or any(
+            self._index.within(binding.node, loop) for binding in self._flow.reaching(table)
+        ):
+            return None
+        return first
 
     def of_few_turns(self, parent: ast.AST, child: ast.AST) -> bool:
         """Whether `child` stands in an arm of `parent` that a few turns alone come to."""
@@ -164,6 +189,17 @@ class RareTests:
                     self._counted[parent] = counted_by(parent, self._flow)
                 found |= self._counted[parent]
         return found
+
+
+def _stores(statement: ast.Assign, table: str, key: object) -> bool:
+    return any(
+        isinstance(target, ast.Subscript)
+        and isinstance(target.value, ast.Name)
+        and target.value.id == table
+        and isinstance(target.slice, ast.Constant)
+        and target.slice.value == key
+        for target in statement.targets
+    )
 
 
 def _needed(test: ast.expr) -> Iterator[ast.Name]:

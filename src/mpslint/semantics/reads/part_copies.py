@@ -148,13 +148,24 @@ def _is_of_before(context: Context, node: ast.expr, loop: ast.For, names: int) -
         if not isinstance(item, ast.Name) or not isinstance(item.ctx, ast.Load):
             continue
         for binding in context.flow.reaching(item):
-            if not context.index.within(binding.node, loop) or binding.node is loop:
+            if not context.index.within(binding.node, loop):
+                continue
+            if binding.node is loop and _is_counter(loop, item.id):
                 continue
             if binding.kind != "assign" or binding.value is None or not names:
                 return False
             if not _is_of_before(context, binding.value, loop, names - 1):
                 return False
     return True
+
+
+def _is_counter(loop: ast.For, name: str) -> bool:
+    """Whether a name of the loop's target is the number of the turn: `i` of `for i, batch in
+    enumerate(loader)`, not what is drawn with it."""
+    target = loop.target
+    if isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) == "enumerate":
+        target = target.elts[0] if isinstance(target, ast.Tuple) else target
+    return isinstance(target, ast.Name) and target.id == name
 
 
 def _is_of_torch(context: Context, call: ast.Call) -> bool:

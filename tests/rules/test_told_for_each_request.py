@@ -36,9 +36,10 @@ def told(imports: str = "", mark: str = "", use: str = "") -> bool:
         ("", '@app.post("/answer")', ""),
         ("", "", '@app.get("/")\ndef home(text):\n    return answer(text)'),
         ("import gradio as gr", "", "gr.Interface(fn=answer)"),
+        ("import gradio as gr", "", "gr.ChatInterface(answer)"),
         ("import gradio as gr", "", "gr.Button().click(answer, box, box)"),
     ],
-    ids=["a route", "called by a route", "of an interface", "for each click"],
+    ids=["a route", "called by a route", "of an interface", "of a chat", "for each click"],
 )
 def test_what_runs_for_each_request_keeps_memory(imports: str, mark: str, use: str) -> None:
     assert told(imports, mark, use)
@@ -51,8 +52,21 @@ def test_what_runs_for_each_request_keeps_memory(imports: str, mark: str, use: s
         ("", '@app.command("answer")', ""),
         ("", "", "threading.Thread(target=answer)"),
         ("import gradio as gr", "", "print(answer(torch.ones(2)))"),
+        ("import gradio as gr", "", "threading.Thread(target=answer)"),
+        ("import gradio as gr", "", 'parser.add_argument("--text", type=answer)'),
+        ("import gradio as gr", "", "pool.map(answer, texts)"),
+        ("", "", '@app.post("/a")\ndef home(text):\n    return other.answer(text)'),
     ],
-    ids=["called once", "a command", "a thread", "beside an interface"],
+    ids=[
+        "called once",
+        "a command",
+        "a thread",
+        "beside an interface",
+        "a thread beside an interface",
+        "an option beside an interface",
+        "a pool beside an interface",
+        "a method of something else",
+    ],
 )
 def test_what_runs_once_is_left_to_who_asks(imports: str, mark: str, use: str) -> None:
     assert not told(imports, mark, use)

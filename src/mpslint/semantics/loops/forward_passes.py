@@ -103,8 +103,9 @@ class ForwardPasses:
         return not self._is_on_host(node) and self._is_of_the_device(looked_at, function)
 
     def is_compared(self, node: ast.expr, function: FunctionNode) -> bool:
-        """`(x < 0).any()` in the `forward` of a module of this file: of tensors, as whatever comes
-        to a module and has many values, and of its device, as far as this file knows."""
+        """Whether `node` is `(x < 0).any()` in the `forward` of a module of this file: of tensors,
+        as whatever comes to a module and has many values, and of its device, as far as this file
+        knows."""
         klass = self._index.parents[function]
         if not isinstance(node, ast.Call) or node.args or node.keywords:
             return False
@@ -120,7 +121,19 @@ class ForwardPasses:
         left = asked.left
         if self._values.of(left).kind not in known or self._is_on_host(left):
             return False
+        if any(self._counts_a_pack(name) for name in ast.walk(left) if isinstance(name, ast.Name)):
+            return False
         return self._is_of_the_device(sides, function)
+
+    def _counts_a_pack(self, name: ast.Name) -> bool:
+        """Whether something is the lengths of `pack_padded_sequence` as well, which takes them on
+        the CPU alone."""
+        for call in self._index.calls.get("pack_padded_sequence", ()):
+            given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "lengths")]
+            if any(isinstance(item, ast.Name) and item.id == name.id for item in given):
+                if self._index.function(call) is self._index.function(name):
+                    return True
+        return False
 
     def _is_of_the_device(self, looked_at: list[ast.expr], function: FunctionNode) -> bool:
         """Whether nothing that is looked at is of the host, by its name or by what is given for a

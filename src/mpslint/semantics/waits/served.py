@@ -12,8 +12,14 @@ if TYPE_CHECKING:
 
 _DEPTH = 3
 """So far one that answers is asked who calls whom: a handler, the worker's method, its helper."""
-# Fact: gradio runs what its components are given at each event (`gradio/events.py`).
-_INTERFACES = ("gradio",)
+# Fact: gradio runs what its components' events are given, each time (`gradio/events.py`).
+_PACKAGE = "gradio"
+_EVENTS = frozenset(
+    {"click", "submit", "change", "input", "select", "load", "upload", "clear", "blur", "release"}
+    | {"stream", "tick", "edit", "like", "then", "success"}
+)
+_GIVEN = "fn"
+"""The argument that takes the function, of events and of `gr.Interface` alike."""
 
 
 def is_served(context: Context, node: ast.AST) -> bool:
@@ -30,6 +36,7 @@ def _answers(context: Context, function: FunctionNode, depth: int) -> bool:
     around = (
         context.index.enclosing(call, *FUNCTIONS)
         for call in context.index.calls.get(function.name, ())
+        if isinstance(call.func, ast.Name) or _is_method(context, function)
     )
     return any(
         isinstance(caller, FUNCTIONS)
@@ -37,6 +44,10 @@ def _answers(context: Context, function: FunctionNode, depth: int) -> bool:
         and _answers(context, caller, depth - 1)
         for caller in around
     )
+
+
+def _is_method(context: Context, function: FunctionNode) -> bool:
+    return isinstance(context.index.parents[function], ast.ClassDef)
 
 
 def _is_route(decorator: ast.expr) -> bool:
@@ -52,18 +63,19 @@ def _is_route(decorator: ast.expr) -> bool:
 
 
 def _is_handed_to_interface(context: Context, function: FunctionNode) -> bool:
-    """`button.click(predict, ...)`, `gr.Interface(fn=predict)`, `dict(fn=predict)`"""
-    if not any(map(context.names.imports, _INTERFACES)):
+    """`button.click(predict, ...)`, `gr.Interface(predict, ...)`, `dict(fn=predict)`"""
+    if not context.names.imports(_PACKAGE):
         return False
-    uses = (context.index.parents[use] for use in context.index.names.get(function.name, ()))
     return any(
-        isinstance(use, ast.keyword)
-        or (isinstance(use, ast.Call) and _is_given(use, function.name))
-        for use in uses
+        (isinstance(around, ast.keyword) and around.arg == _GIVEN)
+        or (isinstance(around, ast.Call) and use in around.args and _runs_it(context, around))
+        for use in context.index.names.get(function.name, ())
+        if (around := context.index.parents[use]) is not None
     )
 
 
-def _is_given(call: ast.Call, name: str) -> bool:
-    return isinstance(call.func, ast.Attribute) and any(
-        isinstance(given, ast.Name) and given.id == name for given in call.args
-    )
+def _runs_it(context: Context, call: ast.Call) -> bool:
+    """Whether a call is an event of gradio's, or makes one of its interfaces."""
+    if (context.resolve(call.func) or "").startswith(f"{_PACKAGE}."):
+        return True
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _EVENTS

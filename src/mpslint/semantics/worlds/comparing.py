@@ -19,6 +19,7 @@ from mpslint.semantics.worlds.values import (
     MAPPING,
     MODULE,
     NAME,
+    NUMBERED,
     PLATFORM,
     SEQUENCE,
     SOME,
@@ -206,7 +207,7 @@ def _device_is(a: Atom, b: Atom, worlds: int) -> Answer:
             if other.maybe:
                 return _unknown_is(known.v, worlds)
         if a.v == b.v == "cuda":
-            if a.made and b.made and _is_numbered(a) is not _is_numbered(b):
+            if a.made and b.made and {_is_numbered(a), _is_numbered(b)} == {True, False}:
                 # Fact: torch.device("cuda:0") == torch.device("cuda") is False.
                 return [(worlds, False)]
             if isinstance(a.node, AsIs) or isinstance(b.node, AsIs):
@@ -223,10 +224,12 @@ def _device_is(a: Atom, b: Atom, worlds: int) -> Answer:
     return [(worlds, None)]
 
 
-def _is_numbered(atom: Atom) -> bool:
-    """Whether a device of CUDA is written with the number of a GPU."""
+def _is_numbered(atom: Atom) -> bool | None:
+    """Whether a device of CUDA is written with the number of a GPU; None: that is worked out."""
+    if atom.unread == NUMBERED:
+        return True
     text = atom.node.value if isinstance(atom.node, ast.Constant) else None
-    return isinstance(text, str) and ":" in text
+    return ":" in text if isinstance(text, str) else None
 
 
 def _unknown_is(backend: str, worlds: int, *, device: bool = False) -> Answer:

@@ -18,6 +18,7 @@ from mpslint.semantics.worlds.values import (
     HOST,
     MODULE,
     NAME,
+    NUMBERED,
     SEQUENCE,
     SOME,
     TENSOR,
@@ -49,7 +50,8 @@ class Makers(Placing):
 
         def make(atom: Atom) -> Atom:
             if atom.kind == DEVICE:
-                return atom.but(made=True)
+                apart = len(args) > 1 or "index" in keywords
+                return atom.but(made=True, unread=NUMBERED if apart else "")
             if atom.kind == CONST and type(atom.v) is int:
                 return Atom(DEVICE, "cuda", atom.node, atom.tests, atom.maybe, True)
             if atom.kind in (UNKNOWN, HOST, SOME, CONST):

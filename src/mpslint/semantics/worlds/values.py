@@ -68,7 +68,7 @@ BARE = "bare"
 """In place of a module's dtype: it has neither parameters nor buffers."""
 
 
-ANSWER, ENTRY = "answer", "entry"
+ANSWER, ENTRY, NUMBERED = "answer", "entry", "numbered"
 
 
 class Atom:
@@ -114,7 +114,8 @@ class Atom:
         """The `DataParallel(...)` that it stands in, at least on some way: it has a `.module`."""
         self.unread = unread
         """`ANSWER`: what a module gives whose class is out of sight, or a part of it by number;
-        `ENTRY`: what that keeps under a text, which may as well be an array."""
+        `ENTRY`: what that keeps under a text, which may as well be an array; of a device
+        `NUMBERED`: `torch.device("cuda", 0)`, whose number is not in its text."""
 
     def but(self, **changed: Any) -> Atom:
         """The same but for these fields."""

@@ -53,6 +53,11 @@ class Effect(enum.Enum):
     COPY = "waits for what the device has queued, before it copies to it"
     UNKNOWN = "may wait for the device"
 
+    @property
+    def is_wait(self) -> bool:
+        """Whether this waits, or may wait, for more than what is queued before a copy."""
+        return self in (Effect.WAIT, Effect.UNKNOWN)
+
 
 class Event(NamedTuple):
     effect: Effect
@@ -313,7 +318,7 @@ class DeviceWork:
 def _at_most_waiting(events: list[Event]) -> list[Event]:
     """Turns that wait, or may wait, wait as a whole; not those that begin with a copy of a batch,
     which is behind the work of the turn before."""
-    waits = [event for event in events if event.effect in (Effect.WAIT, Effect.UNKNOWN)]
+    waits = [event for event in events if event.effect.is_wait]
     return waits[-1:] or events
 
 

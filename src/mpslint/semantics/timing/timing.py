@@ -84,10 +84,7 @@ class Timing:
         """Whether anything in the span waits, or may wait, for more than a batch to be copied."""
         return any(
             (isinstance(statement, ast.expr) and self._work.reads(statement))
-            or any(
-                event.effect in (Effect.WAIT, Effect.UNKNOWN)
-                for event in self._work.events(statement)
-            )
+            or any(event.effect.is_wait for event in self._work.events(statement))
             for statement in span.between
         )
 

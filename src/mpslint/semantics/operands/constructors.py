@@ -19,12 +19,67 @@ if TYPE_CHECKING:
 _STEPS = 4
 """`self.a = a`, `b = self.a[0]`, and the call: more is not seen in real code."""
 _MOVING = ("to", "cuda", "set_default_device")
+_TENSORS = ("weight", "bias")
+"""What the layers of torch keep their parameters under."""
 _OF_TORCH = "torch.nn.init."
 
 
 def is_before_move(context: Context, node: ast.expr) -> bool:
     """Whether a tensor lies on the CPU since the module that it is for was not moved yet."""
-    return _is_for_initializer(context, node) or _is_made_here(context, node, _STEPS)
+    return (
+        _is_for_initializer(context, node)
+        or _is_made_here(context, node, _STEPS)
+        or _is_of_new_module(context, node)
+    )
+
+
+def _is_of_new_module(context: Context, node: ast.expr) -> bool:
+    """`layer.weight.data` behind `layer = nn.Linear(2, 2)`, by a name as well, where nothing but
+    its tensors was asked of the layer so far: it lies where it was made, which is the CPU."""
+    layer = _layer_of(context, node, _STEPS)
+    if layer is None or context.index.calls.get("set_default_device"):
+        return False
+    made = context.flow.reaching(layer)[0].value
+    if made is None or any(isinstance(x, ast.With) for x in context.index.ancestors(made)):
+        return False  # It may be `with torch.device(...)`.
+    function = context.index.function(layer)
+    uses = [
+        use
+        for use in context.index.names.get(layer.id, ())
+        if made.lineno < use.lineno < node.lineno and context.index.function(use) is function
+    ]
+    return context.index.function(made) is function and all(
+        isinstance(parent := context.index.parents[use], ast.Attribute) and parent.attr in _TENSORS
+        for use in uses
+    )
+
+
+def _layer_of(context: Context, node: ast.expr, steps: int) -> ast.Name | None:
+    """The layer, made in one place by a class of torch's without a device, whose tensor is read."""
+    read: ast.expr = node
+    while isinstance(read, ast.Attribute | ast.Call | ast.Subscript):
+        if isinstance(read, ast.Call):
+            if not isinstance(read.func, ast.Attribute) or read.func.attr in _MOVING:
+                return None
+            read = read.func
+        elif isinstance(read, ast.Attribute) and read.attr in _TENSORS:
+            break
+        read = read.value
+    owner = read.value if isinstance(read, ast.Attribute) else read
+    if not isinstance(owner, ast.Name):
+        return None
+    bindings = context.flow.reaching(owner)
+    made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+    if made is None:
+        return None
+    if owner is read:  # `weight = layer.weight.squeeze()`
+        return _layer_of(context, made, steps - 1) if steps else None
+    of_torch = (
+        isinstance(made, ast.Call)
+        and (context.resolve(made.func) or "").startswith("torch.nn.")
+        and all(item.arg not in (None, "device") for item in made.keywords)
+    )
+    return owner if of_torch and context.values.of(made).kind is Kind.MODULE else None
 
 
 def _is_made_here(context: Context, node: ast.expr, steps: int) -> bool:

@@ -65,15 +65,9 @@ from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.reads.host_factories import FILLED, is_written_out
 from mpslint.semantics.reads.host_indices import WORDS, host_indices
-from mpslint.semantics.reads.host_made import (
-    FILLED,
-    Move,
-    constants,
-    is_written_out,
-    kept_on_host,
-    moves,
-)
+from mpslint.semantics.reads.host_made import Move, constants, kept_on_host, moves
 from mpslint.semantics.steps.step_runs import first_of_runs
 from mpslint.semantics.steps.steps import Step, also_waiting, at_each, training
 from mpslint.semantics.syntax.expressions import last_name

@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
 from mpslint.semantics.operands.tensor_uses import used_as_tensor
+from mpslint.semantics.reads.host_factories import (
+    DRAWN,
+    OF_VALUES,
+    is_empty,
+    is_written_index,
+    is_written_out,
+    last_part,
+    made_on_host,
+)
 from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
@@ -20,43 +29,6 @@ from mpslint.semantics.uses.own_attributes import is_stored_outside_init, stored
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-DRAWN = _words("rand randn randint randperm")
-FILLED = DRAWN | _words(
-    """
-    zeros ones full empty eye arange range linspace logspace tril_indices triu_indices
-    hann_window hamming_window bartlett_window blackman_window kaiser_window
-    """
-)
-_MADE_OF = _words("tensor as_tensor LongTensor IntTensor FloatTensor Tensor BoolTensor from_numpy")
-_OF_VALUES = _words("tensor as_tensor")
-"""Not of sizes, which `FloatTensor(3)` takes."""
-_COUNTING = _words(
-    """
-    range arange zeros ones full eye linspace concatenate repeat tile list tuple len int size
-    array astype reshape
-    """
-)
-"""Functions of Python and NumPy that make numbers of sizes, and put such numbers together."""
-_COUNTED = _words("range arange zeros ones full eye linspace")
-_SIZED = _words("zeros ones empty rand randn")
-"""Factories whose arguments are all sizes."""
-_KEEPING = _words(
-    """
-    unsqueeze squeeze view reshape expand repeat float long int bool half double t transpose
-    permute flatten contiguous clone fill_ tril triu mul add sub div mul_ add_ sub_ div_
-    requires_grad_ type_as eq ne gt lt ge le
-    """
-)
-"""Methods that need no more than the tensor and numbers."""
-
-_BY_ELEMENT = _words("gt lt ge le eq ne add sub mul div exp log sin cos sqrt abs pow neg")
-"""Functions of torch's that work on each number by itself."""
 
 
 class Move(NamedTuple):
@@ -71,21 +43,23 @@ def moves(context: Context) -> Iterator[Move]:
     """Moves of such tensors to a device that is not only the CPU."""
     for call in (*context.index.calls.get("to", ()), *context.index.calls.get("type_as", ())):
         made = (
-            _made(context, call.func.value, call) if isinstance(call.func, ast.Attribute) else None
+            made_on_host(context, call.func.value, call)
+            if isinstance(call.func, ast.Attribute)
+            else None
         )
-        if made is None or _is_empty(made) or not _goes_to_device(context, call):
+        if made is None or is_empty(made) or not _goes_to_device(context, call):
             continue
         if _is_constant(made) and _is_default_of_result(context, call):
             continue
         if not _is_kept(context, call) and not _stands_in(context, call):
-            yield Move(call, made, _last(made) in DRAWN)
+            yield Move(call, made, last_part(made) in DRAWN)
     for call in context.index.calls.get("copy_", ()):
         if not isinstance(call.func, ast.Attribute) or not call.args or _waits_not(call):
             continue
-        made = _made(context, call.args[0], call)
+        made = made_on_host(context, call.args[0], call)
         into = context.values.of(call.func.value)
         if made is not None and into.kind is Kind.TENSOR and into.may_be_on_accelerator:
-            yield Move(call, made, _last(made) in DRAWN)
+            yield Move(call, made, last_part(made) in DRAWN)
 
 
 def constants(context: Context) -> Iterator[Move]:
@@ -113,7 +87,7 @@ def kept_on_host(context: Context) -> Iterator[ast.Call]:
     constant of the file."""
     for call in (*context.index.calls.get("to", ()), *context.index.calls.get("type_as", ())):
         kept = call.func.value if isinstance(call.func, ast.Attribute) else None
-        while isinstance(kept, ast.Subscript) and _is_place(kept.slice):
+        while isinstance(kept, ast.Subscript) and is_written_index(kept.slice):
             kept = kept.value
         klass = context.index.enclosing(call, ast.ClassDef)
         if kept is None or not isinstance(klass, ast.ClassDef):
@@ -180,34 +154,6 @@ def _is_part(context: Context, made: ast.expr) -> bool:
     )
 
 
-def is_written_out(node: ast.expr) -> bool:
-    """Numbers, and lists of such: `0.0`, `[[1, 2], [3, -4]]`"""
-    if isinstance(node, ast.List | ast.Tuple):
-        return bool(node.elts) and all(map(is_written_out, node.elts))
-    if isinstance(node, ast.UnaryOp):
-        return is_written_out(node.operand)
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
-
-
-def _is_empty(factory: ast.Call) -> bool:
-    """Whether a tensor has no element, so that its copy moves nothing and waits for nothing."""
-    name, first = _last(factory), factory.args[0] if factory.args else None
-    listed = first.elts if isinstance(first, ast.List | ast.Tuple) else None
-    if name in _SIZED:
-        sizes = listed if listed is not None else factory.args
-    elif name == "full":
-        sizes = listed or []
-    elif name == "arange":
-        sizes = factory.args if len(factory.args) == 1 else []
-    else:
-        return listed == []
-    return any(isinstance(size, ast.Constant) and size.value == 0 for size in sizes)
-
-
-def _last(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
-
-
 def _goes_to_device(context: Context, call: ast.Call) -> bool:
     if _waits_not(call):
         return False
@@ -247,128 +193,6 @@ def _is_host_off_cuda(context: Context, place: ast.expr) -> bool:
 def _waits_not(call: ast.Call) -> bool:
     flag = keyword(call, "non_blocking")
     return isinstance(flag, ast.Constant) and flag.value is True
-
-
-def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
-    """The factory at the root of a chain, or of what a name was given that only `move` reads."""
-    while True:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if _fills(context, node):
-                return node
-            if _is_by_element(context, node):
-                return _reckoned(context, node.args, move)
-            is_shaped = _is_shaped(context, node)
-            if not is_shaped and node.func.attr not in _KEEPING:
-                return None
-            node = node.args[0] if is_shaped else node.func.value
-        elif isinstance(node, ast.Subscript) and _is_place(node.slice):
-            node = node.value
-        elif isinstance(node, ast.UnaryOp):
-            node = node.operand
-        elif isinstance(node, ast.BinOp):
-            return _reckoned(context, [node.left, node.right], move)
-        elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
-            return _reckoned(context, [node.left, *node.comparators], move)
-        else:
-            break
-    if isinstance(node, ast.Call):
-        return node if _fills(context, node) else None
-    if not isinstance(node, ast.Name):
-        return None
-    bindings = context.flow.reaching(node)
-    value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
-    function = context.index.function(move)
-    if not isinstance(value, ast.Call) or context.index.function(value) is not function:
-        return None
-    made = _made(context, value, move) if function is not None else None
-    if made is None:
-        return None
-    scope = context.names.owner(node.id, node)
-    for use in context.index.names.get(node.id, ()):
-        if use is node or not isinstance(use.ctx, ast.Load):
-            continue
-        if context.names.owner(node.id, use) is scope and bindings[0] in context.flow.reaching(use):
-            return None  # It is used on the CPU as well.
-    return made
-
-
-def _is_shaped(context: Context, call: ast.Call) -> bool:
-    """`torch.triu(torch.ones(n, n), diagonal=1)`, which needs numbers besides the tensor."""
-    name = context.resolve(call.func) or ""
-    others = [*call.args[1:], *(item.value for item in call.keywords)]
-    return (
-        name.startswith("torch.")
-        and name.removeprefix("torch.") in _KEEPING
-        and bool(call.args)
-        and all(_is_number(context, item) for item in others)
-    )
-
-
-def _is_by_element(context: Context, call: ast.Call) -> bool:
-    """`torch.gt(torch.zeros(n), 0)`, which works on each number by itself."""
-    name = context.resolve(call.func) or ""
-    return name.removeprefix("torch.") in _BY_ELEMENT and not call.keywords and bool(call.args)
-
-
-def _reckoned(context: Context, sides: list[ast.expr], move: ast.Call) -> ast.Call | None:
-    """The factory of arithmetic, where each side is such a tensor or a number."""
-    found = [_made(context, side, move) for side in sides]
-    filled = next((made for made in found if made is not None), None)
-    for side, made in zip(sides, found, strict=True):
-        if made is None and not _is_number(context, side) and not _is_size_of(side, filled):
-            return None
-    return filled
-
-
-def _is_size_of(side: ast.expr, factory: ast.Call | None) -> bool:
-    """`half` of `torch.arange(half) / half`: what a factory takes for a size is a number."""
-    if factory is None or not isinstance(side, ast.Name):
-        return False
-    if _last(factory) not in ("arange", "linspace", "eye", "zeros", "ones"):
-        return False
-    given = (*factory.args, *(item.value for item in factory.keywords))
-    return any(isinstance(item, ast.Name) and item.id == side.id for item in given)
-
-
-def _is_number(context: Context, node: ast.expr) -> bool:
-    """A number that is known for one, or a part of a shape."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in ("size", "numel", "dim")
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
-        return node.value.attr == "shape"
-    return context.values.of(node).kind is Kind.NUMBER
-
-
-def _is_place(node: ast.expr) -> bool:
-    """An index that is written out: `[None]`, `[:, None]`, `[0]`, `[:n]`."""
-    parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    return all(
-        isinstance(part, ast.Slice | ast.Constant)
-        or (isinstance(part, ast.UnaryOp) and isinstance(part.operand, ast.Constant))
-        for part in parts
-    )
-
-
-def _fills(context: Context, call: ast.Call) -> bool:
-    name = context.resolve(call.func) or ""
-    last = name.removeprefix("torch.")
-    if not name.startswith("torch.") or context.values.of(call).devices != CPU_ONLY:
-        return False
-    if any(keyword(call, word) is not None for word in ("device", "generator", "pin_memory")):
-        return False
-    if last in FILLED:
-        return True
-    if last not in _MADE_OF or not call.args:
-        return False
-    written = last in _OF_VALUES and is_written_out(call.args[0])
-    return written or _is_counted(context, call.args[0])
-
-
-def _is_counted(context: Context, node: ast.expr) -> bool:
-    """Whether `range`, or NumPy's functions of that kind, make all of it: no data."""
-    calls = [item for item in ast.walk(node) if isinstance(item, ast.Call)]
-    names = [context.values.last_name(item.func) for item in calls]
-    return any(name in _COUNTED for name in names) and all(name in _COUNTING for name in names)
 
 
 def _is_kept(context: Context, call: ast.Call) -> bool:
@@ -428,7 +252,7 @@ def _stands_in(context: Context, call: ast.Call) -> bool:
 
 
 def _is_constant(made: ast.Call) -> bool:
-    return _last(made) in _OF_VALUES and is_written_out(made.args[0])
+    return last_part(made) in OF_VALUES and is_written_out(made.args[0])
 
 
 def _is_default_of_result(context: Context, call: ast.Call) -> bool:

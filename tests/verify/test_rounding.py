@@ -53,6 +53,23 @@ def test_printed_numbers_have_the_margin_of_their_column() -> None:
     assert "prints" in str(allowed.beyond(running([], "1 0.50\n3 0.40\n"), FAR))
 
 
+def test_what_is_not_a_number_is_near_to_none() -> None:
+    one, moved = running([], "1 0.50\n2 0.40\n"), running([], "1 0.51\n2 0.40\n")
+    allowed = Margins(one, [moved])
+    assert "prints" in str(allowed.beyond(running([], "1 nan\n2 0.40\n"), FAR))
+    assert Margins(CALM, [WILD]).beyond(running([1.0, 0.9, float("nan")]), FAR)
+
+
+def test_weights_that_are_no_numbers_are_not_the_originals() -> None:
+    def trained(size: float) -> Launch:
+        digests = [{"step": step, "l2": size + step, "sum": 1.0} for step in range(3)]
+        return launch("cuda", losses=[], params_digest=digests, ending=ended())
+
+    one = Margins(trained(2.0), [trained(2.001)])
+    assert one.beyond(trained(2.0), FAR) is None
+    assert "parameters" in str(one.beyond(trained(float("nan")), FAR))
+
+
 def test_lines_that_are_not_there_are_not_excused_by_rounding() -> None:
     one, moved = running([], "0.50\n0.40\n"), running([], "0.51\n0.41\n")
     assert Margins(one, [moved]).beyond(running([], "0.50\n"), FAR)

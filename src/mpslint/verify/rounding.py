@@ -220,11 +220,16 @@ def _first_beyond(
     one: Sequence[float], two: Sequence[float], least: Sequence[float], allowed: Sequence[float]
 ) -> int | None:
     rows = enumerate(zip(one, two, least, allowed, strict=True))
-    return next((at for at, (a, b, low, high) in rows if abs(a - b) > low + high), None)
+    return next((at for at, (a, b, low, high) in rows if not _within(a, b, low + high)), None)
 
 
 def near(one: float, two: float, tolerance: float, margin: float) -> bool:
-    return numbers.close(one, two, tolerance) or abs(one - two) <= margin
+    return numbers.close(one, two, tolerance) or _within(one, two, margin)
+
+
+def _within(one: float, two: float, margin: float) -> bool:
+    """Whether two numbers are no further apart; NaN is as far as can be from all but itself."""
+    return (one != one and two != two) or abs(one - two) <= margin
 
 
 def different_line(
@@ -257,7 +262,7 @@ def different_line(
         for at, (a, b) in enumerate(zip(left, right, strict=True)):
             if (index, at) in skip or numbers.same(a, b, tolerance):
                 continue
-            if abs(a.value - b.value) > allowed[index, at] + min(a.unit, b.unit):
+            if not _within(a.value, b.value, allowed[index, at] + min(a.unit, b.unit)):
                 return left, right
     return None
 

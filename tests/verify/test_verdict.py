@@ -293,6 +293,21 @@ def test_other_printed_numbers_are_noticed() -> None:
     assert judge(patched, reference).verdict == "inconclusive"
 
 
+@pytest.mark.parametrize("excuse", ["", "autocast"])
+def test_nan_on_another_device_where_the_original_has_none_fails(excuse: str) -> None:
+    reference = launch("cuda", ending=ended(stdout="accuracy 0.512\n"))
+    patched = launch("mps", ending=ended(stdout="accuracy nan\n"))
+    judged = judge(patched, reference, excuse=excuse)
+    assert judged.verdict == "fail"
+    assert "nan" in judged.reason
+
+
+def test_nan_that_the_original_prints_as_well_is_no_failure() -> None:
+    reference = launch("cuda", ending=ended(stdout="accuracy nan 0.5\n"))
+    patched = launch("mps", ending=ended(stdout="accuracy nan 0.7\n"))
+    assert judge(patched, reference).verdict == "inconclusive"
+
+
 @pytest.mark.parametrize("device", ["mps", "cpu"])
 def test_a_line_that_names_the_device_is_compared_without_the_name(device: str) -> None:
     said = "training on {} for 4 steps\naccuracy 0.5\n"

@@ -4,6 +4,7 @@ script's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -139,6 +140,23 @@ def printed_lines(launch: Launch) -> list[numbers.Line]:
 def logged_lines(launch: Launch) -> list[numbers.Line]:
     """The numbers that a run logged."""
     return numbers.of("\n".join(map(str, launch.value("logged", []))))
+
+
+def loses_numbers(reference: Launch, patched: Launch) -> str | None:
+    """What of a run is not finite, where all that the original's is."""
+    for name, of in (("prints", printed_lines), ("logs", logged_lines), ("has the loss", _losses)):
+        if not _not_finite(of(reference)) and (lost := _not_finite(of(patched))):
+            return f"it {name} {lost[0]:g}, where the original's are all finite"
+    return None
+
+
+def _losses(launch: Launch) -> list[numbers.Line]:
+    losses = [numbers.Printed(float(loss), 0.0) for loss in launch.value("losses", [])]
+    return [tuple(losses)]
+
+
+def _not_finite(lines: list[numbers.Line]) -> list[float]:
+    return [number.value for line in lines for number in line if not math.isfinite(number.value)]
 
 
 def _other_line(verb: str, found: tuple[numbers.Line, numbers.Line] | None) -> Difference | None:

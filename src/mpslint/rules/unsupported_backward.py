@@ -17,7 +17,8 @@ these kernels.
 x = torch.linalg.solve(a, b)
 loss(x).backward()
 ```
-Use instead: torch 2.14 or later, or `torch.linalg.solve(a.cpu(), b.cpu()).to(a.device)`.
+Use instead: torch 2.10 or later (there it goes through `linalg.lu_solve`, which
+`torch/_refs/linalg` registers for MPS), or `torch.linalg.solve(a.cpu(), b.cpu()).to(a.device)`.
 
 ## What is not flagged
 Calls below `torch.no_grad()` or `inference_mode`, data known to be on the CPU, and files without

@@ -72,6 +72,8 @@ REFUSED = {
     "float8": "TypeError: Trying to convert Float8_e4m3fn to the MPS backend but it does not have support for that dtype.",  # noqa: E501
     "17 dimensions": "RuntimeError: MPS supports tensors with dimensions <= 16",
     "adaptive pool": "RuntimeError: Adaptive pool MPS: input sizes must be divisible by output sizes",  # noqa: E501
+    "projected lstm": "RuntimeError: LSTM with projections is not currently supported with MPS.",
+    "adaptive maximum": "SimulatorLimit: simulated mps: adaptive_max_pool2d gives wrong values on MPS up to torch 2.13",  # noqa: E501
     "integer linear": "RuntimeError: MPS device does not support linear for non-float inputs",
     "integer conv": "RuntimeError: Convolution is supported only for Floating types",
     "cuda tensor": NO_CUDA,

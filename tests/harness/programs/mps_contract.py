@@ -105,6 +105,8 @@ CASES = {
     # shapes
     "17 dimensions": lambda: torch.zeros([1] * 17, device=D),
     "adaptive pool": lambda: F.adaptive_avg_pool2d(torch.ones(1, 1, 7, 7, device=D), 3),
+    "projected lstm": lambda: nn.LSTM(3, 4, proj_size=2).to(D)(torch.ones(1, 3, 3, device=D)),
+    "adaptive maximum": lambda: F.adaptive_max_pool2d(torch.ones(1, 1, 7, 7, device=D), 5),
     "adaptive pool, divisible": lambda: F.adaptive_avg_pool2d(torch.ones(1, 1, 6, 6, device=D), 3),
     "integer linear": lambda: F.linear(x.long(), x.long()),
     "integer conv": lambda: F.conv2d(

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from .state import limit
+
 _ADAPTIVE = (
     "Adaptive pool MPS: input sizes must be divisible by output sizes. Non-divisible input sizes "
     "are not implemented on MPS device yet. For now, you can manually transfer tensor to cpu in "
@@ -25,6 +27,39 @@ def adaptive_average_pool(args: Sequence[Any]) -> None:
         size = tensor.shape[-1 - index]
         if wanted and size % wanted and wanted % size:
             raise RuntimeError(_ADAPTIVE)
+
+
+def adaptive_maximum_pool(args: Sequence[Any]) -> None:
+    """The average of such sizes raises; the maximum gives wrong values, up to torch 2.13."""
+    try:
+        adaptive_average_pool(args)
+    except RuntimeError:
+        raise limit(
+            "adaptive_max_pool2d gives wrong values on MPS up to torch 2.13 where the sizes do not"
+            " divide each other"
+        ) from None
+
+
+def lstm(
+    tensor: torch.Tensor,
+    state: Sequence[torch.Tensor],
+    weights: Sequence[torch.Tensor],
+    has_biases: bool,
+    layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> Any:
+    """aten::lstm.input, which is not compiled for MPS where torch is built without it: the check
+    of RnnOps.mm comes first."""
+    cells = layers * (2 if bidirectional else 1)
+    if len(weights) > cells * (4 if has_biases else 2):
+        raise RuntimeError("LSTM with projections is not currently supported with MPS.")
+    return torch.ops.aten.lstm.input.decompose(
+        *(tensor, state, weights, has_biases, layers),
+        *(dropout, train, bidirectional, batch_first),
+    )
 
 
 def linear(args: Sequence[Any]) -> None:
@@ -58,4 +93,9 @@ RULES: dict[str, Callable[[Sequence[Any]], None]] = {
     "adaptive_avg_pool2d.out": adaptive_average_pool,
     "linear": linear,
     "convolution_overrideable": convolution,
+}
+
+WRONG_UP_TO_2_13: dict[str, Callable[[Sequence[Any]], None]] = {
+    "adaptive_max_pool2d": adaptive_maximum_pool,
+    "adaptive_max_pool2d.out": adaptive_maximum_pool,
 }

@@ -23,7 +23,7 @@ from . import (
 )
 from .kernel import Details
 from .making import make_kernel
-from .mps_rules import RULES
+from .mps_rules import RULES, WRONG_UP_TO_2_13, lstm
 from .state import SIM, limit
 
 _libraries: list[Any] = []
@@ -85,6 +85,9 @@ class Registrar:
         self.library = _library("aten", "")
         self.done: set[str] = set()
         self.host_kernels = table.registered("CPU")
+        self.rules = RULES if SIM.is_mps else {}
+        if SIM.is_mps and table.version < (2, 14):
+            self.rules = RULES | WRONG_UP_TO_2_13
         self.substitutes = substitutes.table(SIM.name)
         self.syncs = sync_points.table(SIM.name)
 
@@ -106,7 +109,7 @@ class Registrar:
         sync = self.syncs.get(name)
         details = Details(
             host_operator=substitute,
-            rule=sync_points.RULES.get(name) or (RULES.get(name) if SIM.is_mps else None),
+            rule=sync_points.RULES.get(name) or self.rules.get(name),
             sync=sync and sync[0],
             sync_count=sync[1] if sync else 1,
             checked=self.table.is_checked(name),
@@ -137,6 +140,10 @@ class Registrar:
                 "scaled_dot_product_attention", attention.scaled_dot_product_attention, key
             )
         self.done.add("scaled_dot_product_attention")
+        if SIM.is_mps:
+            for key in (self.key, "Autograd" + self.key):
+                self.library.impl("lstm.input", lstm, key)
+            self.done.add("lstm.input")
         if SIM.is_mps:
             for name in sorted(self.table.mps_always_fallback()):
                 operator = find_operator(name)

@@ -329,6 +329,56 @@ def test_who_returns_without_cuda_to_measure_its_memory_has_nothing_to_do_on_a_m
     assert bool(found(_MEASURED.format(leave=leave, reset=reset), "MPS202")) is told
 
 
+_ARM = """
+import torch
+
+
+def main(model, loader, optimizer, device, track):
+    total = 0.0
+    flag = torch.cuda.is_available()
+    if {asked}:
+        {before}
+        torch.cuda.reset_peak_memory_stats()
+        for x, y in loader:
+            loss = model(x.to("cuda")).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        {behind}
+        print(torch.cuda.max_memory_allocated())
+    return total
+"""
+_EMPTIES = "torch.cuda.empty_cache()"
+
+
+def _told_of_an_arm(
+    asked: str = "torch.cuda.is_available()", before: str = "pass", behind: str = "pass"
+) -> list[str]:
+    text = _ARM.format(asked=asked, before=before, behind=behind)
+    return [rule for rule in ("MPS101", "MPS202", "MPS303") if found(text, rule)]
+
+
+@pytest.mark.parametrize(
+    "asked", ["torch.cuda.is_available()", "track and torch.cuda.is_available()", "flag"]
+)
+def test_a_loop_between_what_measures_its_memory_is_told_of(asked: str) -> None:
+    assert _told_of_an_arm(asked) == ["MPS101", "MPS303"]
+
+
+@pytest.mark.parametrize("asked", ["torch.cuda.is_available()", "track and flag"])
+@pytest.mark.parametrize("ready", [_EMPTIES, f"torch.cuda.synchronize()\n        {_EMPTIES}"])
+def test_what_makes_memory_ready_to_be_measured_is_for_cuda(asked: str, ready: str) -> None:
+    assert "MPS202" not in _told_of_an_arm(asked, before=ready, behind=ready)
+
+
+@pytest.mark.parametrize(
+    "before", [f"{_EMPTIES}\n        model.train()", f"if track:\n            {_EMPTIES}"]
+)
+def test_what_lets_memory_go_elsewhere_in_such_an_arm_is_told_of(before: str) -> None:
+    assert "MPS202" in _told_of_an_arm(before=before)
+
+
 _OF_CARDS = """
 import argparse
 

@@ -39,6 +39,33 @@ def test_a_program_that_computes_in_float64_waits_for_no_gpu() -> None:
     assert _codes("import torch\ntorch.set_default_dtype(torch.float64)") == []
 
 
+_WIDE = "import torch\nfrom torch import half\ntorch.set_default_dtype(torch.float64)"
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        "x.to(torch.float32)",
+        "x.to(device, dtype=torch.bfloat16)",
+        "x.type(half)",
+        "x.type(torch.HalfTensor)",
+        "x.float()",
+        "(x - y).half()",
+    ],
+)
+def test_a_program_that_casts_to_what_mps_has_may_wait_for_it(cast: str) -> None:
+    narrow = f"{_WIDE}\n\n\ndef cast(x, y, device):\n    return {cast}\n"
+    assert _codes(narrow) == ["MPS203", "MPS303"]
+
+
+@pytest.mark.parametrize(
+    "cast", ["x.to(torch.float64)", "x.to(torch.int32)", "(x == y).float()", "float(x)", "x.float"]
+)
+def test_other_casts_leave_it_on_the_cpu(cast: str) -> None:
+    wide = f"{_WIDE}\n\n\ndef cast(x, y):\n    return {cast}\n"
+    assert _codes(wide) == []
+
+
 def test_float64_by_a_switch_leaves_a_gpu_to_wait_for() -> None:
     wide = "import sys, torch\nif 'wide' in sys.argv:\n    torch.set_default_dtype(torch.float64)"
     assert _codes(wide) == ["MPS103", "MPS203", "MPS303"]

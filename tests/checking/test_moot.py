@@ -147,24 +147,84 @@ def test_one_that_only_takes_such_graphs_may_be_given_others(needs: str) -> None
     assert _codes(needs) == ["MPS103", "MPS203", "MPS303"]
 
 
-_ASKED = "def pass_on(graph, x):\n    with graph.local_scope():\n        graph.ndata['x'] = x\n"
+_GIVEN = """
+import torch
+{needs}
+
+class Net(torch.nn.Module):
+    def encode(self, graph, x):
+        {asked}
+
+    def forward(self, graph, x):
+        for part in graph.parts:
+            x = x + part.counts.sum().item()
+        return x
 
 
-def test_a_module_that_is_given_such_graphs_waits_for_no_gpu() -> None:
-    assert _codes(_ASKED) == []
+def train(model, labels, steps):
+    model.cuda()
+    total = 0.0
+    for _ in range(steps):
+        loss = model(labels, torch.rand(3, device="cuda")).sum()
+        loss.backward()
+        total += loss.item()
+    print(total)
+"""
+
+
+def _waits_given(asked: str, needs: str = "") -> list[str]:
+    text = _GIVEN.format(asked=asked, needs=needs)
+    return ["loop" if "loss" in line else "net" for line in found(text, "MPS303")]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "with graph.local_scope():\n            return x",
+        "graph.apply_edges(max)",
+        "graph.edata['x'] = x + graph.srcdata['x']",
+        "return [graph.edata['x'] for _ in graph.srcdata]",
+    ],
+)
+def test_a_class_that_is_given_such_graphs_waits_for_no_gpu(asked: str) -> None:
+    assert _waits_given("pass") == ["net", "loop"]
+    assert _waits_given(asked) == ["loop"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "graph.update_all(max)",
+        "return graph.ndata",
+        "return graph.edata",
+        "return graph.edata, x.srcdata",
+        "return self.edata, self.srcdata",
+        "graph = make()\n        graph.apply_edges(max)",
+        "graph.parts.apply_edges(max)",
+    ],
+)
+def test_what_other_data_may_have_says_nothing_of_those_that_are_given(asked: str) -> None:
+    assert _waits_given(asked) == ["net", "loop"]
+
+
+_ASKED = "def pass_on(graph, x):\n    with graph.local_scope():\n        return x\n"
+
+
+def test_a_function_that_is_given_such_graphs_says_nothing_of_its_module() -> None:
+    assert _codes(_ASKED) == ["MPS103", "MPS203", "MPS303"]
 
 
 @pytest.mark.parametrize(
     "needs",
     [
-        f"def as_graph(x):\n    import dgl\n    return dgl.graph(x)\n\n\n{_ASKED}",
-        f"class Graph:\n    def __init__(self, x):\n        self.ndata = x\n\n\n{_ASKED}",
-        "class Graph:\n    def local_scope(self):\n        return self.ndata\n\n\n"
-        "print(Graph().local_scope())\n",
+        "def as_graph(x):\n    import dgl\n    return dgl.graph(x)\n",
+        "class Graph:\n    def __init__(self, x):\n        self.srcdata = x\n",
+        "class Graph:\n    def local_scope(self):\n        return self.data\n",
     ],
 )
 def test_a_module_that_makes_graphs_of_its_own_waits_for_the_gpu(needs: str) -> None:
-    assert _codes(needs) == ["MPS103", "MPS203", "MPS303"]
+    assert _waits_given("graph.local_scope()") == ["loop"]
+    assert _waits_given("graph.local_scope()", needs) == ["net", "loop"]
 
 
 def test_who_chooses_mps_computes_on_other_data() -> None:

@@ -39,6 +39,33 @@ def test_a_program_that_computes_in_float64_waits_for_no_gpu() -> None:
     assert _codes("import torch\ntorch.set_default_dtype(torch.float64)") == []
 
 
+_WIDE = "import torch\nfrom torch import half\ntorch.set_default_dtype(torch.float64)"
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        "x.to(torch.float32)",
+        "x.to(device, dtype=torch.bfloat16)",
+        "x.type(half)",
+        "x.type(torch.HalfTensor)",
+        "x.float()",
+        "(x - y).half()",
+    ],
+)
+def test_a_program_that_casts_to_what_mps_has_may_wait_for_it(cast: str) -> None:
+    narrow = f"{_WIDE}\n\n\ndef cast(x, y, device):\n    return {cast}\n"
+    assert _codes(narrow) == ["MPS203", "MPS303"]
+
+
+@pytest.mark.parametrize(
+    "cast", ["x.to(torch.float64)", "x.to(torch.int32)", "(x == y).float()", "float(x)", "x.float"]
+)
+def test_other_casts_leave_it_on_the_cpu(cast: str) -> None:
+    wide = f"{_WIDE}\n\n\ndef cast(x, y):\n    return {cast}\n"
+    assert _codes(wide) == []
+
+
 def test_float64_by_a_switch_leaves_a_gpu_to_wait_for() -> None:
     wide = "import sys, torch\nif 'wide' in sys.argv:\n    torch.set_default_dtype(torch.float64)"
     assert _codes(wide) == ["MPS103", "MPS203", "MPS303"]
@@ -120,24 +147,84 @@ def test_one_that_only_takes_such_graphs_may_be_given_others(needs: str) -> None
     assert _codes(needs) == ["MPS103", "MPS203", "MPS303"]
 
 
-_ASKED = "def pass_on(graph, x):\n    with graph.local_scope():\n        graph.ndata['x'] = x\n"
+_GIVEN = """
+import torch
+{needs}
+
+class Net(torch.nn.Module):
+    def encode(self, graph, x):
+        {asked}
+
+    def forward(self, graph, x):
+        for part in graph.parts:
+            x = x + part.counts.sum().item()
+        return x
 
 
-def test_a_module_that_is_given_such_graphs_waits_for_no_gpu() -> None:
-    assert _codes(_ASKED) == []
+def train(model, labels, steps):
+    model.cuda()
+    total = 0.0
+    for _ in range(steps):
+        loss = model(labels, torch.rand(3, device="cuda")).sum()
+        loss.backward()
+        total += loss.item()
+    print(total)
+"""
+
+
+def _waits_given(asked: str, needs: str = "") -> list[str]:
+    text = _GIVEN.format(asked=asked, needs=needs)
+    return ["loop" if "loss" in line else "net" for line in found(text, "MPS303")]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "with graph.local_scope():\n            return x",
+        "graph.apply_edges(max)",
+        "graph.edata['x'] = x + graph.srcdata['x']",
+        "return [graph.edata['x'] for _ in graph.srcdata]",
+    ],
+)
+def test_a_class_that_is_given_such_graphs_waits_for_no_gpu(asked: str) -> None:
+    assert _waits_given("pass") == ["net", "loop"]
+    assert _waits_given(asked) == ["loop"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "graph.update_all(max)",
+        "return graph.ndata",
+        "return graph.edata",
+        "return graph.edata, x.srcdata",
+        "return self.edata, self.srcdata",
+        "graph = make()\n        graph.apply_edges(max)",
+        "graph.parts.apply_edges(max)",
+    ],
+)
+def test_what_other_data_may_have_says_nothing_of_those_that_are_given(asked: str) -> None:
+    assert _waits_given(asked) == ["net", "loop"]
+
+
+_ASKED = "def pass_on(graph, x):\n    with graph.local_scope():\n        return x\n"
+
+
+def test_a_function_that_is_given_such_graphs_says_nothing_of_its_module() -> None:
+    assert _codes(_ASKED) == ["MPS103", "MPS203", "MPS303"]
 
 
 @pytest.mark.parametrize(
     "needs",
     [
-        f"def as_graph(x):\n    import dgl\n    return dgl.graph(x)\n\n\n{_ASKED}",
-        f"class Graph:\n    def __init__(self, x):\n        self.ndata = x\n\n\n{_ASKED}",
-        "class Graph:\n    def local_scope(self):\n        return self.ndata\n\n\n"
-        "print(Graph().local_scope())\n",
+        "def as_graph(x):\n    import dgl\n    return dgl.graph(x)\n",
+        "class Graph:\n    def __init__(self, x):\n        self.srcdata = x\n",
+        "class Graph:\n    def local_scope(self):\n        return self.data\n",
     ],
 )
 def test_a_module_that_makes_graphs_of_its_own_waits_for_the_gpu(needs: str) -> None:
-    assert _codes(needs) == ["MPS103", "MPS203", "MPS303"]
+    assert _waits_given("graph.local_scope()") == ["loop"]
+    assert _waits_given("graph.local_scope()", needs) == ["net", "loop"]
 
 
 def test_who_chooses_mps_computes_on_other_data() -> None:
@@ -327,6 +414,56 @@ def test_who_returns_without_cuda_to_measure_its_memory_has_nothing_to_do_on_a_m
     leave: str, reset: str, told: bool
 ) -> None:
     assert bool(found(_MEASURED.format(leave=leave, reset=reset), "MPS202")) is told
+
+
+_ARM = """
+import torch
+
+
+def main(model, loader, optimizer, device, track):
+    total = 0.0
+    flag = torch.cuda.is_available()
+    if {asked}:
+        {before}
+        torch.cuda.reset_peak_memory_stats()
+        for x, y in loader:
+            loss = model(x.to("cuda")).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        {behind}
+        print(torch.cuda.max_memory_allocated())
+    return total
+"""
+_EMPTIES = "torch.cuda.empty_cache()"
+
+
+def _told_of_an_arm(
+    asked: str = "torch.cuda.is_available()", before: str = "pass", behind: str = "pass"
+) -> list[str]:
+    text = _ARM.format(asked=asked, before=before, behind=behind)
+    return [rule for rule in ("MPS101", "MPS202", "MPS303") if found(text, rule)]
+
+
+@pytest.mark.parametrize(
+    "asked", ["torch.cuda.is_available()", "track and torch.cuda.is_available()", "flag"]
+)
+def test_a_loop_between_what_measures_its_memory_is_told_of(asked: str) -> None:
+    assert _told_of_an_arm(asked) == ["MPS101", "MPS303"]
+
+
+@pytest.mark.parametrize("asked", ["torch.cuda.is_available()", "track and flag"])
+@pytest.mark.parametrize("ready", [_EMPTIES, f"torch.cuda.synchronize()\n        {_EMPTIES}"])
+def test_what_makes_memory_ready_to_be_measured_is_for_cuda(asked: str, ready: str) -> None:
+    assert "MPS202" not in _told_of_an_arm(asked, before=ready, behind=ready)
+
+
+@pytest.mark.parametrize(
+    "before", [f"{_EMPTIES}\n        model.train()", f"if track:\n            {_EMPTIES}"]
+)
+def test_what_lets_memory_go_elsewhere_in_such_an_arm_is_told_of(before: str) -> None:
+    assert "MPS202" in _told_of_an_arm(before=before)
 
 
 _OF_CARDS = """

@@ -68,3 +68,57 @@ def test_one_that_puts_something_elsewhere_itself_is_told(cli: Cli, project: Pat
 
 def test_one_that_is_handed_on_may_be_called_by_anybody(cli: Cli, project: Path) -> None:
     assert _is_told(cli, project, _CPU, more="\n\nSTEPS = {'train': train}\n")
+
+
+_KEPT = """
+import torch
+
+
+class Trainer:
+    def __init__(self, model, device):
+        self.model = model{placed}
+        self.device = device
+
+    def run(self, loader, optimizer):
+        total, kept = 0.0, []
+        for x, y in loader:
+            out = self.model(x)
+            loss = (out - y).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+            kept.append(out.detach().to(self.device))
+        return total, kept
+"""
+_RUN = """
+import torch
+from trainer import Trainer
+
+net = torch.nn.Linear(3, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+print(Trainer(net, torch.device("cpu")).run([], optimizer))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("", "", True),
+        ("out.detach().to(", "torch.cat([out, out]).to(", True),
+        ("self.model(x)\n", "self.model(x)\n            self.model.to(self.device)\n", False),
+        ("self.model(x)", "self.model(x.to(self.device))", False),
+        ("model{placed}", "model.to(device)", False),
+        ("out.detach().to(", "(x / 255).to(", False),
+        ("out.detach().to(", "torch.zeros(3).to(", False),
+    ],
+)
+def test_where_results_go_says_nothing_of_where_they_are_computed(
+    cli: Cli, project: Path, before: str, after: str, told: bool
+) -> None:
+    (project / "README.md").write_text("Scripts.\n")
+    (project / "run.py").write_text(_RUN)
+    assert before in _KEPT
+    (project / "trainer.py").write_text(_KEPT.replace(before, after, 1).replace("{placed}", ""))
+    ran = cli("check", "--select", "MPS303", "trainer.py")
+    assert ("MPS303" in ran.out) is told

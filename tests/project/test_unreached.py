@@ -157,3 +157,76 @@ def test_a_module_of_a_package_that_is_called_as_a_build_is_builds_nothing(
 ) -> None:
     setup = "from core.engine import inference\n\n\ndef setup(x):\n    return inference(x, x)\n"
     assert found(tmp_path, **with_(place, setup)) == codes
+
+
+LOOSE = {
+    "run.py": "from loose.net import inference\n\nprint(inference(1))\n",
+    "loose/net.py": "import torch\n\n\ndef inference(x):\n    return torch.ones(x)\n",
+    "loose/engine.py": ENGINE,
+}
+BESIDE = "loose/engine.py"
+
+
+def test_one_of_no_package_was_left_behind_where_others_beside_it_are_led_to(
+    tmp_path: Path,
+) -> None:
+    assert found(tmp_path, BESIDE, **LOOSE) == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import sys\nsys.path.append('loose')\nfrom net import inference\n\nprint(inference(1))\n",
+        "from loose import net\n\nprint(net.inference(1))\n",
+    ],
+)
+def test_however_they_are_led_to(tmp_path: Path, program: str) -> None:
+    assert found(tmp_path, BESIDE, **{**LOOSE, "run.py": program}) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("run.py", "print('nothing beside it is led to')\n"),
+        ("loose/net.py", "print('a program')\n"),
+        ("run.py", "from loose.engine import inference\n\nprint(inference)\n"),
+        ("loose/run.py", "import engine\n\nprint(engine.inference(1, 2))\n"),
+        ("loose/net.py", "import engine\n\n\ndef inference(x):\n    return engine, x\n"),
+        ("try.py", "from importlib import import_module\nimport_module(input())\n"),
+        ("run.sh", "torchrun loose/engine.py\n"),
+        ("parts.yaml", "part: engine\n"),
+        ("setup.py", "from setuptools import setup\nsetup(py_modules=['engine'])\n"),
+        ("loose/__init__.py", "from .engine import inference\n"),
+        ("loose/engine.py", f"{ENGINE}\n\nprint(inference(1, 2))\n"),
+        ("loose/engine.py", f"{ENGINE}\n\nresult = inference(1, 2)\n"),
+        ("loose/engine.py", f"{ENGINE}\nfrom net import inference as run\n\nresult = run(1)\n"),
+        (
+            "loose/engine.py",
+            f"{ENGINE}\n\napp = amp.Server()\n\n\n@app.get('/')\ndef hello():\n    return 1\n",
+        ),
+    ],
+)
+def test_one_of_no_package_is_told_of_where_something_leads_to_it_or_it_does_something(
+    tmp_path: Path, place: str, text: str
+) -> None:
+    assert found(tmp_path, BESIDE, **{**LOOSE, place: text}) == ["MPS213"]
+
+
+def test_one_of_no_package_is_a_test_where_it_holds_one(tmp_path: Path) -> None:
+    place = "loose/net_test.py"
+    assert found(tmp_path, place, **LOOSE, **{place: ENGINE}) == []
+    test = f"{ENGINE}\n\ndef test_it():\n    assert inference(1, 2)\n"
+    assert found(tmp_path, place, **{**LOOSE, place: test}) == ["MPS213"]
+
+
+def test_what_one_of_no_package_uses_stays_used_whichever_is_asked_for_first(
+    tmp_path: Path,
+) -> None:
+    user = f"from loose.parts import size\n{ENGINE}"
+    files = {**LOOSE, "loose/engine.py": user, "loose/parts.py": f"{ENGINE}\nsize = 3\n"}
+    assert found(tmp_path, BESIDE, **files) == []
+    asked = [str(tmp_path / "loose" / f"{name}.py") for name in ("engine", "parts")]
+    others = Neighbours(Settings())
+    assert [others.is_unreached(path) for path in asked] == [True, False]
+    others = Neighbours(Settings())
+    assert [others.is_unreached(path) for path in reversed(asked)] == [False, True]

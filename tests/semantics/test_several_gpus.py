@@ -25,6 +25,10 @@ def several(program: str) -> bool:
         'int(os.environ.get("LOCAL_RANK", -1)) != -1',
         'int(os.environ["WORLD_SIZE"]) > 1',
         '"RANK" in os.environ',
+        "world_size == 2",
+        "1 < world_size",
+        'os.environ.get("RANK") is not None',
+        'os.environ.get("WORLD_SIZE")',
         "local_rank != -1 and verbose",
         "local_rank != -1 or dist.get_world_size() > 1",
     ],
@@ -47,6 +51,10 @@ def test_only_several_gpus_come_below(test: str) -> None:
         "local_rank != -1 or verbose",
         "self.model_parallel",
         '"HOME" in os.environ',
+        "world_size == 1",
+        "1 <= world_size",
+        'os.environ.get("RANK", "0")',
+        'config.get("RANK")',
     ],
 )
 def test_a_single_gpu_comes_here_too(test: str) -> None:

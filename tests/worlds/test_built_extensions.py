@@ -447,7 +447,18 @@ def _compared(cli: Cli, project: Path, used: str, script: str = _FORCED) -> list
     return [code for name, code in _checked(cli) if name == "compare.py"]
 
 
-@pytest.mark.parametrize("used", ["Sampled.apply(value)", "print(map(Sampled.apply, value))"])
+@pytest.mark.parametrize(
+    "used",
+    [
+        "Sampled.apply(value)",
+        "print(map(Sampled.apply, value))",
+        "with torch.no_grad():\n        Sampled.apply(value)",
+        "with torch.no_grad():\n        return Sampled.apply(value)",
+        "with torch.no_grad():\n        with torch.cuda.device(0):\n"
+        "            value = Sampled.apply(value)\n        return value",
+        "with Sampled.apply(value):\n        return value",
+    ],
+)
 def test_a_function_that_goes_on_to_kernels_that_no_mac_has_is_for_cuda(
     cli: Cli, project: Path, used: str
 ) -> None:
@@ -463,6 +474,10 @@ def test_a_function_that_goes_on_to_kernels_that_no_mac_has_is_for_cuda(
         "print(lambda: Sampled.apply(value))",
         "if len(value) > 3:\n        return value\n    Sampled.apply(value)",
         "with torch.no_grad():\n        if value.is_cuda:\n            Sampled.apply(value)",
+        "with torch.no_grad():\n        if value.is_cuda:\n            return value\n"
+        "        Sampled.apply(value)",
+        "with torch.no_grad():\n        if value.is_cuda:\n            return value\n"
+        "    Sampled.apply(value)",
         "print(Sampled(value))",
         "print({key: Sampled.apply(key) for key in value})",
     ],

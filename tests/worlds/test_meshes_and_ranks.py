@@ -128,3 +128,12 @@ def test_a_package_that_starts_processes_of_nccl_is_for_these() -> None:
     text = "from compressed_tensors.offload import init_dist\ninit_dist()\nwork()  # here\n"
     assert comes(text) == NVIDIA
     assert comes(text.replace("compressed_tensors.offload", "ours")) == EVERYWHERE
+
+
+@pytest.mark.parametrize("test", ['"LOCAL_RANK" in os.environ', '"WORLD_SIZE" in os.environ'])
+def test_what_a_launcher_sets_is_asked_for_before_several_processes(test: str) -> None:
+    opposite = test.replace(" in ", " not in ")
+    assert comes(f"import os\nif {test}:\n    torch.zeros(3)  # here\n") == NVIDIA
+    asked = f"import os\nif {opposite}:\n    pass\nelse:\n    torch.zeros(3)  # here\n"
+    assert comes(asked) == NVIDIA
+    assert "MAC" in comes(f'GROUP = "gloo"\n{asked}').split("|")

@@ -44,6 +44,11 @@ def test_a_mark_that_asks_for_cuda_makes_the_test_cudas_own(mark: str) -> None:
         '@unittest.skipUnless("LOCAL_RANK" in os.environ, "needs torchrun")',
         '@unittest.skipIf(os.getenv("RANK") is None or not torch.cuda.is_available(), "x")',
         'ALONE = os.environ.get("RANK") is None\n\n@pytest.mark.skipif(ALONE, reason="x")',
+        '@pytest.mark.skipif(int(os.environ.get("WORLD_SIZE", 1)) != 2, reason="needs torchrun")',
+        '@pytest.mark.skipif(int(os.environ.get("WORLD_SIZE", 1)) == 1, reason="needs torchrun")',
+        '@pytest.mark.skipif(not 1 < int(os.environ.get("WORLD_SIZE", 1)), reason="x")',
+        '@unittest.skipUnless(os.environ.get("WORLD_SIZE", "1") != "1", "needs torchrun")',
+        '@pytest.mark.skipif(not os.environ.get("LOCAL_RANK"), reason="needs torchrun")',
     ],
 )
 def test_a_test_for_the_processes_of_a_launcher_is_for_several_gpus(mark: str) -> None:
@@ -55,6 +60,11 @@ def test_a_test_for_the_processes_of_a_launcher_is_for_several_gpus(mark: str) -
     [
         '@pytest.mark.skipif("RANK" in os.environ, reason="for one process")',
         '@pytest.mark.skipif("CI" not in os.environ, reason="slow")',
+        '@pytest.mark.skipif(int(os.environ.get("WORLD_SIZE", 1)) < 1, reason="x")',
+        '@pytest.mark.skipif(int(os.environ.get("WORLD_SIZE", 1)) != 1, reason="one process")',
+        '@unittest.skipUnless(int(os.environ.get("WORLD_SIZE", 1)) >= 1, "always")',
+        '@unittest.skipUnless(int(os.environ.get("RANK", 0)) == 0, "once")',
+        '@unittest.skipUnless(os.environ.get("RANK", "0"), "always")',
         'BACKEND = "gloo"\n\n@pytest.mark.skipif("RANK" not in os.environ, reason="x")',
     ],
 )

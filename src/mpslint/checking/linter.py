@@ -215,6 +215,7 @@ def _linted(
     from mpslint.checking.moot import is_about_the_cpu, is_moot
     from mpslint.semantics.context import Context
     from mpslint.semantics.purpose.smoke_tests import is_smoke_test
+    from mpslint.semantics.purpose.unrun_tests import is_unrun_test
     from mpslint.semantics.uses.config_keys import is_unread_key
     from mpslint.semantics.uses.idle_devices import is_idle_device
     from mpslint.semantics.uses.leftovers import is_leftover
@@ -259,6 +260,7 @@ def _linted(
         if is_leftover(context, one.row)
         or is_idle_device(context, one.row)
         or is_smoke_test(context, one.row)
+        or is_unrun_test(context, one.row)
     }
     if len(findings) == (0 if untold else len(idle)) and judge is None:
         return Linted([], [], is_whole)

@@ -25,6 +25,7 @@ from mpslint.semantics.destinations.given_the_cpu import stays_on_the_cpu
 from mpslint.semantics.gpus.collectives import is_made_for_ranks
 from mpslint.semantics.packages.cuda_memory_measures import measures_cudas_memory
 from mpslint.semantics.packages.cuda_packages import computes_without_mps, made_without_mps
+from mpslint.semantics.packages.given_graphs import is_given_without_mps
 from mpslint.semantics.packages.kernel_setups import installs_kernels_alone
 from mpslint.semantics.packages.nvidia_tools import is_about_nvidia
 from mpslint.semantics.purpose.purpose import speaks_of_mps
@@ -77,10 +78,13 @@ def is_moot(context: Context, finding: Finding) -> bool:
     if not names_mps and _only_happens_on_mps(finding):
         if _data_stay_off_mps(context) or _is_of_object_off_mps(context, finding.row):
             return True
+        if is_given_without_mps(context, finding.row):
+            return True
         if finding.severity < Severity.BREAKS and has_float64_rows(context, finding.row):
             return True
-    if not names_mps and _data_stay_off_mps(context) and _is_off_the_host(context, finding.row):
-        return True
+    if not names_mps and _is_off_the_host(context, finding.row):
+        if _data_stay_off_mps(context) or is_given_without_mps(context, finding.row):
+            return True
     return _is_defined(context, finding.row) and _package_needs_cuda(context)
 
 

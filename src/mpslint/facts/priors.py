@@ -288,9 +288,9 @@ def holds_without_mps(name: str) -> bool:
 
 
 @cache
-def attributes_without_mps() -> tuple[str, ...]:
-    """The attributes that only data have which have no way to MPS."""
-    return tuple(row.match for row in rows("attributes-of-data-without-mps"))
+def attributes_without_mps() -> dict[str, bool]:
+    """The attributes of data that have no way to MPS; whether nothing else has such a one."""
+    return {row.match: row.says == "alone" for row in rows("attributes-of-data-without-mps")}
 
 
 @cache

@@ -296,7 +296,7 @@ class Neighbours(NotLookedAt):
     def is_unreached(self, path: str) -> bool:
         path = os.path.abspath(path)
         question = ("unreached", path)
-        return self._told(question, lambda: self._mentions.unreached.includes(path), False)
+        return self._told(question, lambda: self._mentions.unreached.includes_loose(path), False)
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         path = os.path.abspath(path)

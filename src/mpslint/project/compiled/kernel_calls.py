@@ -46,7 +46,7 @@ def _goes_on(context: Context, function: FunctionNode) -> bool:
     assert isinstance(known, dict)
     if function not in known:
         known[function] = any(
-            _lacks(context, node) for node in _always(function) if isinstance(node, ast.expr)
+            _lacks(context, node) for node in _always(function.body) if isinstance(node, ast.expr)
         )
     return bool(known[function])
 
@@ -70,7 +70,7 @@ def missing_name(context: Context, call: ast.Call) -> str:
 def _missing_in(context: Context, there: Context, node: ast.AST | None) -> str:
     if not isinstance(node, FUNCTIONS):
         return ""
-    for name in _always(node):
+    for name in _always(node.body):
         if not isinstance(name, ast.Name) or not isinstance(name.ctx, ast.Load):
             continue
         bindings = there.names.module.bindings.get(name.id, [])
@@ -95,18 +95,25 @@ def _defined(context: Context, called: ast.expr) -> tuple[Context, ast.AST] | No
     return (there, bindings[0].node) if len(bindings) == 1 else None
 
 
-def _always(function: FunctionNode) -> Iterator[ast.AST]:
-    """What is evaluated each time that a function runs to its end; what stands in a choice or in
-    a function of its own may not be, nor what stands below one that may have returned."""
-    for statement in function.body:
-        if _may_return(statement):
-            return
+def _always(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """What is evaluated each time that a function with this body runs to its end; what stands in a
+    choice or in a function of its own may not be, nor what stands below one that may have returned.
+    What a `with` holds runs as what stands around it."""
+    for statement in body:
         todo: list[ast.AST] = [statement]
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            todo = [*statement.items]
+        elif _may_return(statement):
+            return
         while todo:
             node = todo.pop()
             if not isinstance(node, _OPEN):
                 yield node
                 todo += ast.iter_child_nodes(node)
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            yield from _always(statement.body)
+            if _may_return(statement):
+                return
 
 
 def _may_return(statement: ast.stmt) -> bool:

@@ -1,5 +1,5 @@
 """Functions that compute where they are told (`device`), and are told the CPU by all who call them:
-nothing of a GPU's is waited for there."""
+nothing of a GPU's is waited for there. Where only the results go says nothing of that."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.index import FunctionNode
+from mpslint.semantics.syntax.index import FunctionNode, walk
 from mpslint.semantics.uses.unused import is_program
 from mpslint.semantics.worlds.handed import kept_parameters
 from mpslint.semantics.worlds.machines import ALL
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.state import Function
 
 _FORWARD = "forward"
+_DEEPEST = 4
+"""So many names are followed, one given what another was."""
 
 
 def stays_on_the_cpu(context: Context, row: int) -> bool:
@@ -36,7 +38,7 @@ def stays_on_the_cpu(context: Context, row: int) -> bool:
 def _is_given_the_cpu(context: Context, function: FunctionNode) -> bool:
     uses = [call for call in context.placement.all_uses() if context.index.within(call, function)]
     places = [list(_places(context, call)) for call in uses]
-    if not uses or not all(places):
+    if not uses or not all(places) or any(_moves_a_result(context, call) for call in uses):
         return False
     run = context.worlds.run
     described = run.functions.get(function)
@@ -51,6 +53,52 @@ def _places(context: Context, call: ast.Call) -> Iterator[ast.expr]:
     for item in (*call.args, *(keyword.value for keyword in call.keywords)):
         if isinstance(item, ast.Name | ast.Attribute) and context.placement.names_accelerator(item):
             yield item
+
+
+def _moves_a_result(context: Context, call: ast.Call) -> bool:
+    """Whether what is moved came out of an object that computes elsewhere, as far as is seen:
+    `kept.append(model(x).to(device))`, where neither `model` nor `x` was put on the device."""
+    func = call.func
+    return isinstance(func, ast.Attribute) and any(
+        not _is_placed(context, result) for result in _results(context, func.value, _DEEPEST)
+    )
+
+
+def _results(context: Context, value: ast.expr, depth: int) -> Iterator[ast.Call]:
+    """The calls of objects that a value is made of: `self.model(x)`, `model(x)`."""
+    for node in walk(value):
+        if isinstance(node, ast.Call) and node.args and _is_object(context, node.func):
+            yield node
+        if isinstance(node, ast.Name) and depth and isinstance(node.ctx, ast.Load):
+            for binding in context.flow.reaching(node):
+                if binding.value is not None and binding.kind != "parameter":
+                    yield from _results(context, binding.value, depth - 1)
+
+
+def _is_object(context: Context, func: ast.expr) -> bool:
+    """Whether what is called is given to the function, or kept by its object."""
+    if isinstance(func, ast.Name):
+        bindings = context.flow.reaching(func)
+        return bool(bindings) and all(item.kind == "parameter" for item in bindings)
+    return (
+        isinstance(func, ast.Attribute)
+        and isinstance(func.value, ast.Name)
+        and func.value.id == "self"
+        and any(
+            isinstance(item.ctx, ast.Store) for item in context.index.attributes.get(func.attr, ())
+        )
+    )
+
+
+def _is_placed(context: Context, result: ast.Call) -> bool:
+    """Whether an object, or what it computes with, is put on a device in this file."""
+    if any(map(context.placement.on_accelerator, (result, result.func, *result.args))):
+        return True
+    moved = ast.unparse(result.func)
+    return any(
+        isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == moved
+        for call in context.index.calls.get("to", ())
+    )
 
 
 def _is_the_cpu(context: Context, function: Function, place: ast.expr) -> bool:

@@ -266,7 +266,8 @@ def arm_of_one_turn(test: ast.expr, counters: Container[str]) -> bool | None:
 
 
 def _is_one_number(node: ast.expr) -> bool:
-    """Whether an expression stands for the same number at each turn."""
+    """Whether an expression stands for the same number at each turn of a loop that sets none of its
+    attributes."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):

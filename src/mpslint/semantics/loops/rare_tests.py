@@ -100,13 +100,13 @@ class RareTests:
         counters = self._counters(test, few=False)
         is_all = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
         parts = test.values if is_all else [test]  # type: ignore[attr-defined]
-        return any(arm_of_one_turn(part, counters) is True for part in parts)
+        return any(self._arm_of_one_turn(part, counters) is True for part in parts)
 
     def of_one_turn(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
         """Whether `child` stands in the arm of `branch` that one turn alone comes to; the other
         arm is what all the rest do: `if i == 0: seen = x.cpu()`, `else: seen = cat(seen, x.cpu())`.
         """
-        which = arm_of_one_turn(branch.test, self._counters(branch.test, few=False))
+        which = self._arm_of_one_turn(branch.test, self._counters(branch.test, few=False))
         if which is None:
             which = self._arm_that_fills(branch)
         if which is None:
@@ -164,10 +164,34 @@ class RareTests:
             counters.add(case.pattern.name)
         arms = (
             seldom_arm(guard, counters, self._flow),
-            arm_of_one_turn(guard, counters),
+            self._arm_of_one_turn(guard, counters),
             at_first(guard, counters),
         )
         return True in arms or self.holds(guard)
+
+    def _arm_of_one_turn(self, test: ast.expr, counters: set[str]) -> bool | None:
+        """As `arm_of_one_turn`; None where the loop itself changes the number that is compared with
+        that of the turn: `if i == self.next: self.next += 1`."""
+        arm = arm_of_one_turn(test, counters)
+        return None if arm is not None and self._is_set_by_turns(test) else arm
+
+    def _is_set_by_turns(self, test: ast.expr) -> bool:
+        asked = {item.attr for item in ast.walk(test) if isinstance(item, ast.Attribute)}
+        stores = [
+            item
+            for name in asked
+            for item in self._index.attributes.get(name, ())
+            if not isinstance(item.ctx, ast.Load)
+        ]
+        if not stores:
+            return False
+        names = {item.id for item in ast.walk(test) if isinstance(item, ast.Name)}
+        return any(
+            isinstance(loop, LOOPS)
+            and not names.isdisjoint(self._counted_by(loop))
+            and any(self._index.within(item, loop) for item in stores)
+            for loop in self._index.ancestors(test)
+        )
 
     def few_turns_pass(self, test: ast.expr) -> bool:
         return seldom_arm(test, self._counters(test, few=False), self._flow) is True
@@ -185,10 +209,13 @@ class RareTests:
             if isinstance(parent, LOOPS):
                 if not few and turns_few_times(parent):
                     continue
-                if parent not in self._counted:
-                    self._counted[parent] = counted_by(parent, self._flow)
-                found |= self._counted[parent]
+                found |= self._counted_by(parent)
         return found
+
+    def _counted_by(self, loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
+        if loop not in self._counted:
+            self._counted[loop] = counted_by(loop, self._flow)
+        return self._counted[loop]
 
 
 def _stores(statement: ast.Assign, table: str, key: object) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import (
-    attributes_without_mps,
     holds_without_mps,
     kernels_of,
     makers_without_mps,
@@ -47,29 +46,20 @@ def about_kernels(tree: ast.Module) -> bool:
 
 
 def computes_without_mps(context: Context) -> bool:
-    """Whether a module cannot do without a package whose data never gets to MPS, makes such data
-    or is given it: its models go where that is."""
+    """Whether a module cannot do without a package whose data never gets to MPS, or makes such
+    data: its models go where that is."""
     known = context.memo.get("computes without MPS")
     if known is None:
-        known = context.memo["computes without MPS"] = (
-            any(map(_holds_without_mps, context.tree.body))
-            or _makes_without_mps(context)
-            or _is_given_without_mps(context)
-        )
+        known = context.memo["computes without MPS"] = any(
+            map(_holds_without_mps, context.tree.body)
+        ) or _makes_without_mps(context)
     return bool(known)
 
 
-def _is_given_without_mps(context: Context) -> bool:
-    """Whether a module asks something for what only such data have: `graph.local_scope()`. One
-    that has graphs of its own, or imports their package where it needs that, takes others too."""
-    names = attributes_without_mps()
-    asked = [item for name in names for item in context.index.attributes.get(name, ())]
-    if not asked or any(isinstance(item.ctx, ast.Store) for item in asked):
-        return False
-    if any(item.name in names for item in context.index.functions()):
-        return False
+def imports_without_mps(context: Context) -> bool:
+    """Whether a module imports such a package anywhere, be it where it needs that."""
     imports = (*context.index.of(ast.Import), *context.index.of(ast.ImportFrom))
-    return not any(map(_holds_without_mps, imports))
+    return any(map(_holds_without_mps, imports))
 
 
 def _makes_without_mps(context: Context) -> bool:

@@ -13,6 +13,13 @@ from mpslint.semantics.syntax.index import FUNCTIONS
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_NARROW = frozenset({"float32", "float16", "bfloat16"})
+_SPELLINGS = (
+    *("float32", "float", "float16", "half", "bfloat16"),
+    *("FloatTensor", "HalfTensor", "BFloat16Tensor"),
+)
+_CASTS = ("float", "half", "bfloat16")
+
 
 def computes_in_float64(context: Context, node: ast.AST) -> bool:
     """Whether all tensors that are made where `node` runs are float64 by default."""
@@ -22,11 +29,32 @@ def computes_in_float64(context: Context, node: ast.AST) -> bool:
 
 def has_float64_rows(context: Context, row: int) -> bool:
     """Whether all tensors that are made in a line, in what runs with the file, are float64 by
-    default: the CPU computes them on a Mac."""
+    default: the CPU computes them on a Mac. A file that names a dtype which MPS has, or casts to
+    one, may compute with what it makes so."""
     return any(
         (function := context.index.function(call)) is None
         or function.lineno <= row <= (function.end_lineno or 0)
         for call in _defaults(context)
+    ) and not _names_narrow(context)
+
+
+def _names_narrow(context: Context) -> bool:
+    """Whether a file names float32 or a smaller dtype (`torch.float32`), or casts to one without
+    a name: `x.half()`. The `.float()` of an answer (`(x == y).float()`) only counts."""
+    index = context.index
+    named = [
+        item
+        for name in _SPELLINGS
+        for item in (*index.attributes.get(name, ()), *index.names.get(name, ()))
+    ]
+    if any(context.dtypes.torch_dtype(item) in _NARROW for item in named):
+        return True
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and not call.args
+        and not isinstance(call.func.value, ast.Compare)
+        for name in _CASTS
+        for call in index.calls.get(name, ())
     )
 
 

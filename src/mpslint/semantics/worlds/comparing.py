@@ -7,6 +7,7 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import matches
 from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.worlds.launched import are_several_or_not
 from mpslint.semantics.worlds.machines import ALL, CPU, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -39,11 +40,6 @@ _SOMETHING = frozenset(
     {TENSOR, MODULE, SOME, FUNCTION, CLASS, INSTANCE, SEQUENCE, MAPPING, DEVICE, ARRAY, HOST}
 )
 """Kinds that are never None."""
-_OF_SEVERAL: dict[tuple[type[ast.cmpop], int], bool] = {
-    **dict.fromkeys(((ast.Gt, 1), (ast.GtE, 2), (ast.NotEq, 1)), True),
-    **dict.fromkeys(((ast.LtE, 1), (ast.Lt, 2), (ast.Eq, 1)), False),
-}
-"""Comparisons of a number that hold where it is more than one, and those that do not."""
 
 
 def compare(operator: ast.cmpop, a: Atom, b: Atom, worlds: int) -> Answer:
@@ -263,7 +259,7 @@ def asks_for_more_than_one(
     asked = node.left.func if isinstance(node.left, ast.Call) else node.left
     if not matches("gpu-numbers", last_name(asked) or ""):
         return None
-    return _OF_SEVERAL.get((operator.__class__, right.v))
+    return are_several_or_not(operator, right.v)
 
 
 def has_no_such_gpu(node: ast.Compare, operator: ast.cmpop, left: Value, right: Value) -> bool:

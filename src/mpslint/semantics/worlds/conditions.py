@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import names_process
 from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.worlds.comparing import (
     asks_for_more_than_one,
@@ -16,6 +15,7 @@ from mpslint.semantics.worlds.comparing import (
     is_of_nvidia,
 )
 from mpslint.semantics.worlds.joining import pick
+from mpslint.semantics.worlds.launched import is_looked_up
 from mpslint.semantics.worlds.listed_devices import ListedDevices
 from mpslint.semantics.worlds.machines import (
     ALL,
@@ -308,7 +308,10 @@ class Conditions(Placing, Refining, ListedDevices):
             self.meet(node, (left, right))
         mine: Tests = NO_TESTS
         both = [atom for value in (left, right) for _, atom in cases_of(value)]
-        if _is_launched(operator, left, right) or _quotes_cuda(operator, left):
+        is_asked = isinstance(operator, ast.In | ast.NotIn)
+        # Without them Gloo's processes go on: on the CPU, or one alone.
+        is_launched = isinstance(operator, ast.In) or not self.names_gloo
+        if is_asked and ((is_launched and is_looked_up(left, right)) or _quotes_cuda(left)):
             self.own_tests.add(node)
             mine = frozenset((node,))
             there, absent = Atom(UNKNOWN, None, None, mine), Atom(CONST, False, None, mine)
@@ -477,24 +480,10 @@ def _lists_devices(value: Value) -> bool:
     )
 
 
-def _is_launched(operator: ast.cmpop, left: Value, right: Value) -> bool:
-    """`"LOCAL_RANK" in os.environ`: a launcher has started a process for each GPU."""
-    return (
-        isinstance(operator, ast.In)
-        and left.__class__ is Atom
-        and left.kind == CONST
-        and names_process(text_of(left))
-        and right.__class__ is Atom
-        and right.kind == NAME
-        and right.v == "os.environ"
-    )
-
-
-def _quotes_cuda(operator: ast.cmpop, left: Value) -> bool:
+def _quotes_cuda(left: Value) -> bool:
     """`"CUDA out of memory" in str(error)`: what torch says of CUDA alone."""
     return (
-        isinstance(operator, ast.In | ast.NotIn)
-        and left.__class__ is Atom
+        left.__class__ is Atom
         and left.kind == CONST
         and text_of(left).startswith(facts.CUDA_MESSAGES)
     )

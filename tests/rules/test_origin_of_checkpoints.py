@@ -51,6 +51,22 @@ def test_a_table_that_is_filled_key_by_key_with_states_is_a_checkpoint() -> None
     assert confidence(LOAD + FILLED) is Confidence.CERTAIN
 
 
+LISTED = """
+def keep(policy, ranges, path, device):
+    policy.to(device)
+    torch.save([policy, ranges], path)
+"""
+
+
+def test_what_is_moved_in_place_and_saved_in_a_list_is_a_model() -> None:
+    assert confidence(LOAD + LISTED) is Confidence.CERTAIN
+
+
+def test_what_is_moved_to_another_name_may_be_data() -> None:
+    moved = LISTED.replace("policy.to(device)", "there = policy.to(device)")
+    assert confidence(LOAD + moved) is Confidence.INFERRED
+
+
 @pytest.mark.parametrize("beside", ["", DATA])
 def test_who_writes_the_checkpoints_elsewhere_is_not_known(beside: str) -> None:
     assert confidence(LOAD + beside) is Confidence.INFERRED

@@ -175,6 +175,29 @@ def test_a_program_beside_it_has_what_it_trained_saved_by_a_module_in_a_folder_b
     assert found.confidence is expected
 
 
+@pytest.mark.parametrize(
+    ("training", "expected"),
+    [
+        ("torch.save(model.state_dict(), path)", Confidence.CERTAIN),
+        ("torch.save(model.cpu().state_dict(), path)", Confidence.INFERRED),
+    ],
+)
+def test_a_program_in_another_folder_of_the_project_tells_what_is_read(
+    tmp_path: Path, training: str, expected: Confidence
+) -> None:
+    (tmp_path / "README.md").write_text("# A project\n")
+    for folder in ("training/first", "checks/last"):
+        (tmp_path / folder).mkdir(parents=True)
+    program = "import torch\nmodel = torch.nn.Linear(2, 2).cuda()\n" + training
+    (tmp_path / "training" / "first" / "train.py").write_text(program)
+    path = tmp_path / "checks" / "last" / "program.py"
+    path.write_text(LOAD)
+    settings = Settings(select=("MPS413",))
+    source = SourceFile(str(path), path.read_bytes())
+    (found,) = lint(source, settings, elsewhere=Neighbours(settings))
+    assert found.confidence is expected
+
+
 HELPER = """
 import torch
 

@@ -51,6 +51,22 @@ def test_a_table_that_is_filled_key_by_key_with_states_is_a_checkpoint() -> None
     assert confidence(LOAD + FILLED) is Confidence.CERTAIN
 
 
+LISTED = """
+def keep(policy, ranges, path, device):
+    policy.to(device)
+    torch.save([policy, ranges], path)
+"""
+
+
+def test_what_is_moved_in_place_and_saved_in_a_list_is_a_model() -> None:
+    assert confidence(LOAD + LISTED) is Confidence.CERTAIN
+
+
+def test_what_is_moved_to_another_name_may_be_data() -> None:
+    moved = LISTED.replace("policy.to(device)", "there = policy.to(device)")
+    assert confidence(LOAD + moved) is Confidence.INFERRED
+
+
 @pytest.mark.parametrize("beside", ["", DATA])
 def test_who_writes_the_checkpoints_elsewhere_is_not_known(beside: str) -> None:
     assert confidence(LOAD + beside) is Confidence.INFERRED
@@ -153,6 +169,29 @@ def test_a_program_beside_it_has_what_it_trained_saved_by_a_module_in_a_folder_b
     (tmp_path / "train.py").write_text(BELOW.format(module, used))
     path = tmp_path / "program.py"
     path.write_text("from lib import shown\n" + LOAD)
+    settings = Settings(select=("MPS413",))
+    source = SourceFile(str(path), path.read_bytes())
+    (found,) = lint(source, settings, elsewhere=Neighbours(settings))
+    assert found.confidence is expected
+
+
+@pytest.mark.parametrize(
+    ("training", "expected"),
+    [
+        ("torch.save(model.state_dict(), path)", Confidence.CERTAIN),
+        ("torch.save(model.cpu().state_dict(), path)", Confidence.INFERRED),
+    ],
+)
+def test_a_program_in_another_folder_of_the_project_tells_what_is_read(
+    tmp_path: Path, training: str, expected: Confidence
+) -> None:
+    (tmp_path / "README.md").write_text("# A project\n")
+    for folder in ("training/first", "checks/last"):
+        (tmp_path / folder).mkdir(parents=True)
+    program = "import torch\nmodel = torch.nn.Linear(2, 2).cuda()\n" + training
+    (tmp_path / "training" / "first" / "train.py").write_text(program)
+    path = tmp_path / "checks" / "last" / "program.py"
+    path.write_text(LOAD)
     settings = Settings(select=("MPS413",))
     source = SourceFile(str(path), path.read_bytes())
     (found,) = lint(source, settings, elsewhere=Neighbours(settings))

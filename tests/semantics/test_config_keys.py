@@ -97,3 +97,26 @@ def test_a_key_that_a_notebook_reads_is_told(cli: Cli, project: Path) -> None:
     book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (project / "use.ipynb").write_text(json.dumps(book))
     assert _rows(cli, project, _NESTED, "") == [1]
+
+
+_ENVIRONMENT = """\
+import os
+
+os.environ["DEVICE"] = "cuda"
+import build
+print(build.DEVICE)
+"""
+
+
+@pytest.mark.parametrize("use", ["DEVICE = 'cpu'", "DEVICE = os.environ"])
+def test_a_device_in_the_environment_that_nobody_reads_places_nothing(
+    cli: Cli, project: Path, use: str
+) -> None:
+    assert _rows(cli, project, _ENVIRONMENT, f"import os\n{use}") == []
+
+
+@pytest.mark.parametrize("read", ["os.environ['DEVICE']", "os.getenv('DEVICE', 'cpu')"])
+def test_a_device_in_the_environment_is_told_where_somebody_reads_it(
+    cli: Cli, project: Path, read: str
+) -> None:
+    assert _rows(cli, project, _ENVIRONMENT, f"import os\nDEVICE = torch.device({read})") == [3]

@@ -37,10 +37,11 @@ What stands in an arm for CUDA (of a test by which
 `.cuda()` is called) where the other arm loads the same file to the CPU.
 
 ## Confidence
-Where no code of the same file, nor of a program beside it, in the folder above or in a folder below
-that it imports from, saves a model as it lies on its device (itself, by a helper that saves what
-it is given, or the state of it, or the model itself as an object, or by Lightning's
-`ModelCheckpoint` what is read by its key `state_dict`), and no program of the project keeps states
+Where no code of the same file, nor of a program beside it, in the folder above, in a folder below
+that it imports from, or (for modules, not for notebooks) anywhere else in its project, saves a
+model as it lies on its device (itself, by a helper that saves what it is given, or the state of it,
+or the model itself as an object, or by Lightning's `ModelCheckpoint` what is read by its key
+`state_dict`), and no program of the project keeps states
 under the keys by which this is read (`checkpoint["network"]`, or two keys of which each is
 common), the finding is inferred:
 the file may come from a machine without CUDA, as most published weights do; not in a function that

@@ -1,5 +1,6 @@
 """Who saves models, or the states of models, around a file that loads one: the modules beside it,
-those of the folder above, and those of the folders below that it imports from.
+those of the folder above, those of the folders below that it imports from, and then all others of
+the project.
 """
 
 from __future__ import annotations
@@ -67,7 +68,13 @@ class SavedAround:
         below = tuple(self._modules.below(path))
         folders = {folder, os.path.dirname(folder), *map(os.path.dirname, below)}
         found = self._any_saves(context, beside, tuple(x for x in below if not self._copies(x)))
-        return found, (*sorted(folders), *beside, *below)
+        rests = (*sorted(folders), *beside, *below)
+        # A notebook reads what it was made for, wherever that lies.
+        whole = None if found or path.endswith(".ipynb") else self._projects.of(path)
+        if whole is None:
+            return found, rests
+        others = tuple(x for x in whole.modules if x not in beside and not self._copies(x))
+        return self._any_saves(context, (), others), (*rests, *whole.files)
 
     def under(self, context: Context, keys: frozenset[str]) -> tuple[bool, tuple[str, ...]]:
         """Whether a program of the project that uses a device keeps states of models under these

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.syntax.index import FunctionNode
 
+_MOVING = ("to", "cuda")
 _INSTANCES = frozenset({"self", "cls"})
 _COPIES = (
     *("shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.move"),
@@ -254,8 +255,8 @@ def _of_models(context: Context) -> list[ast.Call]:
 
 
 def _holds_whole(context: Context, saved: ast.Call) -> bool:
-    """Whether a model or an optimizer is saved as the object that it is, itself or under a key of
-    a table that is written out: `torch.save({"model": model, "epoch": epoch}, path)`."""
+    """Whether a model or an optimizer is saved as the object that it is, itself or in a table or a
+    list that is written out: `torch.save({"model": model, "epoch": epoch}, path)`."""
     kept = _argument(saved, 0, "obj")
     if kept is None:
         return False
@@ -264,6 +265,8 @@ def _holds_whole(context: Context, saved: ast.Call) -> bool:
         tables += [item.value for item in context.flow.reaching(kept) if item.value is not None]
     parts = [kept]
     parts += [item for table in tables if isinstance(table, ast.Dict) for item in table.values]
+    listed = (ast.List, ast.Tuple)
+    parts += [item for table in tables if isinstance(table, listed) for item in table.elts]
     return any(
         isinstance(item, ast.Name | ast.Attribute) and _is_whole(context, item) for item in parts
     )
@@ -272,8 +275,25 @@ def _holds_whole(context: Context, saved: ast.Call) -> bool:
 def _is_whole(context: Context, kept: ast.expr) -> bool:
     kinds = (Kind.MODULE, Kind.OPTIMIZER)
     given = context.flow.reaching(kept) if isinstance(kept, ast.Name) else ()
-    return context.values.of(kept).kind in kinds or any(
-        item.kind == "assign" and context.values.of(item.value).kind in kinds for item in given
+    return (
+        context.values.of(kept).kind in kinds
+        or any(
+            item.kind == "assign" and context.values.of(item.value).kind in kinds for item in given
+        )
+        or _is_moved_in_place(context, kept)
+    )
+
+
+def _is_moved_in_place(context: Context, kept: ast.expr) -> bool:
+    """`net.to(device)` in a statement of its own: a tensor would stay where it is."""
+    function, name = context.index.function(kept), ast.unparse(kept)
+    return any(
+        isinstance(context.index.parents[call], ast.Expr)
+        and isinstance(call.func, ast.Attribute)
+        and context.index.function(call) is function
+        and ast.unparse(call.func.value) == name
+        for method in _MOVING
+        for call in context.index.calls.get(method, ())
     )
 
 

@@ -107,16 +107,17 @@ def _after_the_cpu_failed(context: Context, call: ast.Call, place: str) -> bool:
 
 
 def _moves_to_cuda(context: Context, test: ast.If | ast.IfExp, arm: int) -> bool:
-    """Whether this is the arm of who has CUDA, or somewhere in the file `.cuda()` is called in the
-    same arm of the same question."""
+    """Whether this is the arm of who has CUDA, or somewhere in the file `.cuda()` is called, or
+    CUDA named for a device, in the same arm of the same question."""
     if "cuda" in context.guards.implied(test.test, arm > 0):
         return True
     asked, sign = _question(test.test)
+    named = (item.node for item in context.devices.literals if item.backend == "cuda")
     return any(
         isinstance(other, ast.If | ast.IfExp)
         and (asks := _question(other.test))[0] == asked
         and asks[1] * _arm(context, other, move) == sign * arm
-        for move in context.index.calls.get("cuda", ())
+        for move in (*context.index.calls.get("cuda", ()), *named)
         for other in context.index.ancestors(move)
     )
 

@@ -23,6 +23,8 @@ _LOOKING = frozenset({"print", "str", "repr", "len", "isinstance", "format", "st
 """Functions and methods of Python's that look at a text and place nothing."""
 _READING = frozenset({"get", "pop", "setdefault"})
 """Methods of a mapping that give the value of a key."""
+_ENVIRONMENT = "environ"
+"""Fact: the mapping of the module `os`, which `os.getenv` reads as well."""
 _MEMO = "what configurations are written in"
 _ANSWERS = "keys of configurations that nobody reads"
 _KEEPING = (ast.Assign, ast.AnnAssign, ast.Return)
@@ -108,7 +110,8 @@ def _items(context: Context, key: str) -> Iterator[ast.expr]:
                 yield parent
         elif isinstance(parent, ast.Call) and text in parent.args:
             name = _last(parent.func)
-            if name in (_READING if isinstance(parent.func, ast.Attribute) else ("getattr",)):
+            of_object = isinstance(parent.func, ast.Attribute)
+            if name == "getenv" or name in (_READING if of_object else ("getattr",)):
                 yield parent
 
 
@@ -258,7 +261,8 @@ def _stored_under(
         name = _last(target)
         if name is None:
             return None
-        by_attribute = by_attribute or isinstance(target, ast.Attribute)
+        # The environment is asked by its keys alone: `os.environ["DEVICE"] = "cuda"`.
+        by_attribute = by_attribute or (isinstance(target, ast.Attribute) and name != _ENVIRONMENT)
         path.insert(0, name)
         depth += 1
         target = target.value

@@ -20,9 +20,9 @@ print(host.sum())
 ```
 
 ## What is not flagged
-A `synchronize`, an event's or a stream's wait, or a blocking copy between the copy and the first
-read; code that runs on CUDA only (it may use pinned buffers and events); results that are only
-stored, sliced or returned.
+A `synchronize`, an event's or a stream's wait (on a Mac as well: not one for CUDA alone), or a
+blocking copy between the copy and the first read; code that runs on CUDA only (it may use pinned
+buffers and events); results that are only stored, sliced or returned.
 
 ## Fix safety
 Safe: the same copy, which now waits for its data.
@@ -137,7 +137,9 @@ def _end(context: Context, node: ast.expr) -> tuple[int, int]:
 def _waits(context: Context, read: ast.Name) -> Iterator[ast.Call]:
     """Calls that wait for the device: synchronisations, and host reads of something else."""
     for name in _WAITS:
-        yield from context.index.calls.get(name, ())
+        for call in context.index.calls.get(name, ()):
+            if context.worlds.on_mps(call):  # Nobody waits on a Mac for what is done on CUDA alone.
+                yield call
     for name in _HOST_READS:
         for call in context.index.calls.get(name, ()):
             if not isinstance(call.func, ast.Attribute) or _is_of(call.func.value, read.id):

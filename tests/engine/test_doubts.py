@@ -168,6 +168,8 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
             "for number in progress_bar(range(2)):\n    net(out * number)\n",
         ),
         ("import warpnet\n", "\n\ndef trial():\n    return warpnet.points(out)\n"),
+        ("import warnings\n", "warnings.warn(out.is_cuda)\n"),
+        ("", "said = {}\nsaid['gpu'] = out.is_cuda\nprint(net(net(out)))\n"),
     ],
     ids=lambda text: text.split("\n")[0][:30],
 )

@@ -10,15 +10,15 @@ from collections.abc import Callable, Container, Iterator, Sequence
 
 from mpslint.facts.priors import names_device
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.saying import SAYING
 from mpslint.sources.screening import moves_something
 
 _LATE = "comes before the dtype is chosen: what is float64 cannot be moved to MPS"
 _WIDE = "may be given float64, which cannot be moved to MPS"
 _ONLY_CUDA = "is done only where the device is CUDA"
 _TOLD = "is told whether the device is CUDA, and does for MPS what it does for the CPU"
-_SAYING = frozenset(
-    {"print", "bool", "str", "int", "repr", "format", "info", "debug", "all", "any"}
-)
+_UNHEARD = frozenset({*SAYING, "bool", "str", "int", "repr", "format", "all", "any"})
+"""Functions that do nothing with a device when they are told which it is."""
 _PINS = ("pin_memory", "non_blocking")
 _CHOSEN = "imports what the text does not say"
 _CONFIGURED = "makes what a configuration names"
@@ -96,20 +96,13 @@ class Steps:
     def rows(self, text: bytes, nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
         """The rows of such steps, with what is in doubt; `nodes`: those of these kinds."""
         tests = self._tests and (b"is_cuda" in text or any(map(_compares_type, nodes)))
-        asking = (
-            {
-                _last(one.targets[0])
-                for one in nodes
-                if isinstance(one, ast.Assign) and _asks_type(one.value, frozenset())
-            }
-            if tests
-            else set()
-        ) - {""}
-        flags = {
-            _last(one.targets[0])
+        given = [
+            (name, one.value)
             for one in (nodes if tests else ())
-            if isinstance(one, ast.Assign) and _last(one.value) == "is_cuda"
-        }
+            if isinstance(one, ast.Assign) and (name := _last(one.targets[0]))
+        ]
+        asking = {name for name, value in given if _asks_type(value, frozenset())}
+        flags = {name for name, value in given if _last(value) == "is_cuda"}
         calls = (one for one in nodes if isinstance(one, ast.Call)) if self._classes else ()
         moves = [one.lineno for one in calls if _moved_alone(one)]
         made = {one.name: one for one in nodes if isinstance(one, FUNCTIONS)}
@@ -372,16 +365,6 @@ def _kept_for_cuda(node: ast.If, asking: Container[str]) -> Iterator[ast.stmt]:
                 yield statement
 
 
-def _hands_on(call: ast.Call, flags: Container[str]) -> bool:
-    """`to_tensor(x, cuda)` behind `cuda = net.weight.is_cuda`: what is done there on any other
-    device than CUDA is what was done on the CPU."""
-    name = _last(call.func)
-    if name in _SAYING or name.startswith("assert") or ast.unparse(call.func).startswith("torch."):
-        return False
-    given = [*call.args, *(one.value for one in call.keywords if one.arg not in _PINS)]
-    return any(_last(one) == "is_cuda" or _last(one) in flags for one in given)
-
-
 def _asks_type(test: ast.expr, asking: Container[str]) -> bool:
     for node in walk(test):
         if isinstance(node, ast.Attribute) and node.attr == "is_cuda":
@@ -401,6 +384,17 @@ def _compares_type(node: ast.AST) -> bool:
     if "cuda" not in words or "mps" in words:
         return False
     return any(_last(one) == "type" for one in walk(node))
+
+
+def _hands_on(call: ast.Call, flags: Container[str]) -> bool:
+    """`to_tensor(x, cuda)` behind `cuda = net.weight.is_cuda`: what is done there on any other
+    device than CUDA is what was done on the CPU."""
+    given = [*call.args, *(one.value for one in call.keywords if one.arg not in _PINS)]
+    if not any(_last(one) == "is_cuda" or _last(one) in flags for one in given):
+        return False
+    name = _last(call.func)
+    is_unheard = name in _UNHEARD or name.startswith("assert")
+    return not is_unheard and not ast.unparse(call.func).startswith("torch.")
 
 
 def _moved_alone(node: ast.Call) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mpslint.facts.handed_tensors import EACH, TABLE
 from mpslint.semantics.worlds.values import (
     LOADER,
     SEQUENCE,
@@ -15,12 +16,6 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
-_EACH = frozenset({"parameters", "buffers"})
-_NAMED = frozenset({"named_parameters", "named_buffers"})
-_WHOLE = "state_dict"
-WEIGHTS = _EACH | _NAMED | {_WHOLE}
-"""Methods of `torch.nn.Module` that give its tensors: each, each with its name, a table of them."""
-
 
 def weights(module: Value, method: str) -> Value:
     """What one of these methods gives. Of a module of which nobody says where it is: anything."""
@@ -30,9 +25,9 @@ def weights(module: Value, method: str) -> Value:
         if place is None or place == "?":
             return UNK
         one = tensor(place, dtype_of(atom))
-        if method == _WHOLE:
+        if method == TABLE:
             return Atom(STATE, one)
-        return Atom(LOADER, one if method in _EACH else _with_name(one))
+        return Atom(LOADER, one if method in EACH else _with_name(one))
 
     return lift(given, module)
 

@@ -251,7 +251,7 @@ def test_what_a_module_keeps_of_a_package_may_be_used_by_who_imports_it(
 def test_what_nobody_takes_from_a_module_keeps_no_program_from_mps(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program = "import kept\n" + START + CALL + "print(out)\n"
+    program = "import kept\n" + START + CALL + "print(out, net.layers)\n"
     assert is_opened(folder, capsys, program=program, kept=KEPT)[0]
 
 

@@ -371,6 +371,8 @@ class HalfPorts:
 def _mended(file: Ported | None) -> frozenset[int]:
     """The rows of events and streams of CUDA's that offered fixes take away, in a file that still
     stands as it is."""
+    # What gives both trees is the very same where nothing is written. Two that are made apart, be
+    # their trees equal, are of a file that is written: its rows are told in what it was.
     if file is None or file.before is not file.after:
         return frozenset()
     return frozenset(one.row for one in file.opened if one.key[0] == _OBJECTS)

@@ -26,7 +26,7 @@ from mpslint.project.layout.word_holders import WordHolders
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.relevance import OWN_MOVE
 from mpslint.sources.files import BUILT, VERSIONED, read_regular
-from mpslint.sources.opening import kept_beside
+from mpslint.sources.opening import without_pictures
 from mpslint.sources.reading import ABSENT, sign_of
 from mpslint.sources.screening import holds_one, imported_words, names_in
 from mpslint.sources.trees import Trees
@@ -433,7 +433,7 @@ class Modules(WordHolders):
         if self.sign(path)[1] > _MAX_BYTES or not self._is_file(path):
             return None
         try:
-            return kept_beside(path, read_regular(path, _MAX_BYTES))
+            return without_pictures(path, read_regular(path, _MAX_BYTES))
         except OSError:
             return None
 

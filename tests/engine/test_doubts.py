@@ -196,6 +196,11 @@ ABROAD = "import warpnet\nimport numpy as np\nimport argparse\nimport os\n" + ST
         "with warpnet.open('a', 'r') as file:\n    found = torch.from_numpy(np.array(file['a']))\n",
         "def sized(path: str, size=3):\n    for one in warpnet.tiles(path, size):\n"
         "        print(one, np.mean(one))\n\nsized('a')\n",
+        "print(f'{warpnet.short(sum(one.numel() for one in net.parameters()))}')\n",
+        "class Run:\n    sizes: list[int] = warpnet.field(default_factory=lambda: [1, 2])\n\n"
+        "print(Run())\n",
+        "class Run:\n    size: int = 1\n    names: list[str] = warpnet.field(default=['a'])\n\n\n"
+        "@warpnet.wrap()\ndef main(run: Run):\n    print(net(out) * run.size)\n\nmain()\n",
     ],
 )
 def test_a_package_that_no_tensor_goes_to_or_comes_from_keeps_nothing_back(
@@ -222,6 +227,18 @@ def test_a_package_that_no_tensor_goes_to_or_comes_from_keeps_nothing_back(
         "points = warpnet.read('a')\nprint(net(points))\n",
         "with warpnet.fast():\n    print(net(out))\n",
         "class Warped(warpnet.Net):\n    pass\n\nWarped()\n",
+        "print(f'{warpnet.short(sum(one for one in net.parameters()))}')\n",
+        "class Run:\n    nets: list = warpnet.field(default_factory=lambda: [1, 2])\n\n"
+        "print(Run())\n",
+        "class Run:\n    sizes: list[int] = warpnet.field(default_factory=lambda: [out, out])\n\n"
+        "print(Run())\n",
+        "@warpnet.wrap()\ndef main(x):\n    print(net(x))\n\nmain(out)\n",
+        "class Run:\n    net: torch.nn.Module\n\n\n"
+        "@warpnet.wrap()\ndef main(run: Run):\n    print(run.net(out))\n\nmain()\n",
+        "class Run:\n    size: int = 1\n\n\n"
+        "@warpnet.wrap()\ndef main(run: Run):\n    return net(out) * run.size\n\nmain()\n",
+        "class Run(warpnet.Run):\n    size: int = 1\n\n\n"
+        "@warpnet.wrap()\ndef main(run: Run):\n    print(net(out) * run.size)\n\nmain()\n",
     ],
 )
 def test_a_package_that_a_tensor_may_go_to_or_come_from_keeps_its_programs_on_the_cpu(

@@ -44,6 +44,8 @@ _PLAIN_TYPES = frozenset(
     | {"pathlib", "os", "PathLike", "typing", "NDArray", "npt", "Namespace", "argparse"}
 )
 """The names that an annotation of what lies on the host is made of."""
+_PLAIN_ITEMS = frozenset({"str", "int", "float", "bool", "bytes", "Path", "ndarray"})
+"""Those that say what lies there, where others only say that it is many."""
 _OF_MODULES = frozenset(
     {"to", "cuda", "half", "float", "double", "bfloat16", "eval", "train", "parameters", "modules"}
     | {"named_parameters", "state_dict", "load_state_dict", "forward", "requires_grad_", "apply"}
@@ -100,7 +102,9 @@ class ForeignUses:
             return True
         call = self._around.get(node)
         if not isinstance(call, ast.Call) or call.func is not node:
-            return False
+            return self._is_for_entry(node)
+        if self._is_for_entry(call):
+            return self._is_given_host(call)
         if isinstance(self._around.get(call), ast.Expr):
             return False  # Nothing comes of it that could be seen: it may change what others do.
         return self._is_given_host(call) and self._stays_host(call)
@@ -120,6 +124,42 @@ class ForeignUses:
             function = call.func if isinstance(call, ast.Call) else None
             return isinstance(function, ast.Attribute) and function.attr == "add_argument"
         return self._is_annotation(node)
+
+    def _is_for_entry(self, decorator: ast.expr) -> bool:
+        """Whether something decorates a function that is given settings alone, of classes of the
+        file that hold nothing else, and gives nothing back: `@wrap()` of `def main(run: Run)`."""
+        entry = self._around.get(decorator)
+        if not isinstance(entry, FUNCTIONS) or decorator not in entry.decorator_list:
+            return False
+        given = entry.args
+        every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+        if not every or given.vararg or given.kwarg:
+            return False
+        if not all(one.annotation and self._is_of_settings(one.annotation) for one in every):
+            return False
+        return not any(
+            self._own_scope(node) is entry
+            for node in walk(entry)
+            if isinstance(node, ast.Yield | ast.YieldFrom)
+            or (isinstance(node, ast.Return) and node.value is not None)
+        )
+
+    def _is_of_settings(self, annotation: ast.expr) -> bool:
+        if not isinstance(annotation, ast.Name):
+            return False
+        classes = [
+            one
+            for one in children(self._top)
+            if isinstance(one, ast.ClassDef) and one.name == annotation.id
+        ]
+        return len(classes) == 1 and self._holds_settings(classes[0])
+
+    def _holds_settings(self, owner: ast.ClassDef) -> bool:
+        """Whether a class derives from none, and says of all that it holds that it is plain."""
+        fields = [one for one in owner.body if isinstance(one, ast.AnnAssign)]
+        return (
+            not owner.bases and bool(fields) and all(_is_plain_item(f.annotation) for f in fields)
+        )
 
     def _is_annotation(self, node: ast.AST) -> bool:
         """Whether a type is only named; what a function is given of it is used on the host."""
@@ -159,6 +199,9 @@ class ForeignUses:
             return isinstance(call, ast.Call) and self._takes_host(call)
         if isinstance(around, ast.Subscript):
             return around.slice is node or self._stays_host(around)
+        if isinstance(around, ast.AnnAssign):
+            is_field = isinstance(self._around.get(around), ast.ClassDef)
+            return is_field and _is_plain_item(around.annotation)
         if isinstance(around, ast.Assign) and len(around.targets) == 1:
             return all(map(self._is_kept_on_host, _parts(around.targets[0])))
         if isinstance(around, ast.withitem):
@@ -237,6 +280,10 @@ class ForeignUses:
             return all(map(self._is_host, node.elts))
         if isinstance(node, ast.Dict):
             return all(map(self._is_host, node.values))
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            return self._is_host(node.elt)
+        if isinstance(node, ast.Lambda):
+            return self._is_host(node.body)
         if isinstance(node, ast.BinOp):
             return self._is_host(node.left) and self._is_host(node.right)
         if isinstance(node, ast.BoolOp):
@@ -369,6 +416,12 @@ def _is_plain_type(annotation: ast.expr) -> bool:
             if node.value not in _PLAIN_TYPES:
                 return False
     return True
+
+
+def _is_plain_item(annotation: ast.expr) -> bool:
+    """`list[str]`, `Path`: what it is of lies on the host, and so does each part."""
+    words = (getattr(one, "id", getattr(one, "attr", "")) for one in walk(annotation))
+    return _is_plain_type(annotation) and not _PLAIN_ITEMS.isdisjoint(words)
 
 
 def _is_plain(default: ast.expr | None) -> bool:

@@ -272,6 +272,42 @@ def test_what_nobody_takes_from_a_module_keeps_no_program_from_mps(
     assert is_opened(folder, capsys, program=program, kept=KEPT)[0]
 
 
+STEPS = "import torch\nfrom mine.lost import bent\n\n\ndef step(x):\n    return bent(x)\n"
+
+
+def is_opened_beside(folder: Path, capsys: pytest.CaptureFixture[str], **files: str) -> bool:
+    """Whether a program is opened whose package lacks a module; `files` come in addition."""
+    known = {"mine/__init__.py": "", "mine/steps.py": STEPS, **files}
+    for name, text in known.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    program = f"from mine.steps import step\n{START}{CALL}print(step(out))\n"
+    return is_opened(folder, capsys, program=program)[0]
+
+
+def test_a_module_of_a_package_that_is_not_there_is_no_unknown_package(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert is_opened_beside(folder, capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("setup.py", "setup(ext_modules=cythonize('mine/src/lost.pyx'))\n"),
+        ("mine/__init__.py", "def __getattr__(name):\n    raise AttributeError(name)\n"),
+        ("mine/steps.py", STEPS.replace("mine.lost", "mine.bend_cuda")),
+        ("mine/steps.py", STEPS.replace("mine.lost", "yours.lost")),
+        ("mine/lost.pyx", "def bent(x):\n    return x\n"),
+        ("mine/lost/of_git.txt", ""),
+    ],
+)
+def test_a_module_that_may_be_made_or_lies_elsewhere_is_in_doubt(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    assert not is_opened_beside(folder, capsys, **{name: text})
+
+
 def test_what_a_module_has_by_a_star_is_no_compiled_module(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

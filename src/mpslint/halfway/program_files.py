@@ -99,7 +99,9 @@ class ProgramFiles:
         something of the kind, and gone through once."""
         text = self.text_of(path)
         doubtful = understood_packages.doubtful_modules(
-            text, lambda module: self._is_own(path, module)
+            text,
+            lambda module: self._is_own(path, module),
+            lambda module: self._project_of(path).is_missing(path, module),
         )
         # What no Mac can import no Mac's tensor comes to.
         near = {

@@ -197,6 +197,11 @@ ABROAD = "import warpnet\nimport numpy as np\nimport argparse\nimport os\n" + ST
         "def sized(path: str, size=3):\n    for one in warpnet.tiles(path, size):\n"
         "        print(one, np.mean(one))\n\nsized('a')\n",
         "print(f'{warpnet.short(sum(one.numel() for one in net.parameters()))}')\n",
+        "print(hasattr(warpnet, 'points'))\n",
+        "def shown(warpnet):\n    return warpnet * 2\n\nprint(shown(net(out)))\n",
+        "def shown(x):\n    warpnet = x * 2\n    return warpnet.sum()\n\nprint(shown(net(out)))\n",
+        "def read():\n    import warpnet.files as x\n    return x.read('a').size\n\n"
+        "def shown(x):\n    return x * 2\n\nprint(shown(net(out)), read())\n",
         "class Run:\n    sizes: list[int] = warpnet.field(default_factory=lambda: [1, 2])\n\n"
         "print(Run())\n",
         "class Run:\n    size: int = 1\n    names: list[str] = warpnet.field(default=['a'])\n\n\n"
@@ -228,6 +233,10 @@ def test_a_package_that_no_tensor_goes_to_or_comes_from_keeps_nothing_back(
         "with warpnet.fast():\n    print(net(out))\n",
         "class Warped(warpnet.Net):\n    pass\n\nWarped()\n",
         "print(f'{warpnet.short(sum(one for one in net.parameters()))}')\n",
+        "def shown(x):\n    global warpnet\n    return warpnet.points(x)\n\nprint(shown(out))\n",
+        "def shown(x):\n    import warpnet as y\n    return y.points(x)\n\nprint(shown(out))\n",
+        "import warpnet as x\n\ndef shown(x):\n    print(warpnet.size(x))\n\nshown(out)\n",
+        "import warpnet as x\n\ndef shown(x):\n    print(warpnet.size(x.mean()))\n\nshown(out)\n",
         "class Run:\n    nets: list = warpnet.field(default_factory=lambda: [1, 2])\n\n"
         "print(Run())\n",
         "class Run:\n    sizes: list[int] = warpnet.field(default_factory=lambda: [out, out])\n\n"

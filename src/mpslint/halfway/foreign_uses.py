@@ -16,7 +16,7 @@ from mpslint.facts.priors import names_device
 from mpslint.semantics.syntax.index import FUNCTIONS, children, walk
 
 _SCOPES = (ast.Module, *FUNCTIONS, ast.Lambda, ast.ClassDef)
-_ASKING = frozenset({"isinstance", "issubclass"})
+_ASKING = frozenset({"isinstance", "issubclass", "hasattr"})
 _PLAIN_BUILTINS = frozenset(
     {"len", "int", "float", "bool", "str", "print", "range", "repr", "open", "hasattr", "format"}
     | {"bytes", "id", "type", "callable", "input", "ord", "chr", "hash"}
@@ -76,6 +76,8 @@ class ForeignUses:
         self._around: dict[ast.AST, ast.AST] = {}
         self._given: dict[tuple[ast.AST, str], list[Callable[[], bool]]] = {}
         """By scope and name whether what it is given lies on the host, each time."""
+        self._imports: set[tuple[ast.AST, str]] = set()
+        """By scope the names that are foreign in it."""
         self._loads: dict[str, list[ast.Name]] = {}
         self._asked: set[tuple[ast.AST, str]] = set()
         """The names of which somebody has asked what they are given: one that is not of the host
@@ -88,6 +90,11 @@ class ForeignUses:
                 self._around[child] = node
         for node in self._around:
             self._note(node)
+
+    def is_foreign(self, name: ast.Name) -> bool:
+        """Whether a name stands for a foreign thing where it is used: no parameter, nor what a
+        function has of this name by itself."""
+        return (self._scope_of(name), name.id) in self._imports
 
     def is_apart(self, name: ast.Name) -> bool:
         """Whether no tensor has a part in what is done with a foreign thing where it is named."""
@@ -269,7 +276,7 @@ class ForeignUses:
         if isinstance(node, ast.Compare):
             return all(map(self._is_host, (node.left, *node.comparators)))
         if isinstance(node, ast.Name):
-            return node.id in self._foreign or self._is_host_name(node)
+            return self.is_foreign(node) or self._is_host_name(node)
         if isinstance(node, ast.Attribute):
             return node.attr in _TO_HOST or self._is_host(node.value)
         if isinstance(node, ast.Subscript | ast.Starred):
@@ -302,8 +309,10 @@ class ForeignUses:
             return True
         if isinstance(function, ast.Name) and function.id in _PASSING_BUILTINS:
             return self._is_given_host(call)
-        root = _root(function)
-        if root in self._foreign or root in _PLAIN_MODULES or root in self._hosts:
+        place = _place(function)
+        root = place.id if isinstance(place, ast.Name) else ""
+        is_foreign = isinstance(place, ast.Name) and self.is_foreign(place)
+        if is_foreign or root in _PLAIN_MODULES or root in self._hosts:
             return True  # Whether a foreign thing is given a tensor is asked where that is named.
         if root == "Path":
             return True
@@ -358,12 +367,23 @@ class ForeignUses:
         elif isinstance(node, ast.withitem):
             if node.optional_vars is not None:
                 self._give(node.optional_vars, node.context_expr)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                self._import(node, alias.asname or alias.name.partition(".")[0])
         elif isinstance(node, ast.Global | ast.Nonlocal):
             for name in node.names:
+                self._import(node, name)
                 for scope in (self._own_scope(node), self._top):
                     self._given.setdefault((scope, name), []).append(lambda: False)
         elif isinstance(node, (*FUNCTIONS, ast.Lambda)):
             self._give_parameters(node)
+
+    def _import(self, node: ast.AST, name: str) -> None:
+        """An import gives a name to the scope around, or what says that it is of another one."""
+        if name in self._foreign:
+            key = self._own_scope(node), name
+            self._imports.add(key)
+            self._given.setdefault(key, [])
 
     def _give(self, target: ast.expr, value: ast.expr) -> None:
         pairs = [(target, value)]
@@ -399,10 +419,15 @@ def _parts(target: ast.AST) -> Iterator[ast.AST]:
         yield target
 
 
-def _root(node: ast.expr) -> str:
+def _place(node: ast.expr) -> ast.expr:
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return node
+
+
+def _root(node: ast.expr) -> str:
+    place = _place(node)
+    return place.id if isinstance(place, ast.Name) else ""
 
 
 def _is_plain_type(annotation: ast.expr) -> bool:

@@ -84,6 +84,7 @@ def uses(
     for node in nodes:
         if isinstance(node, ast.Name) and node.id in named and isinstance(node.ctx, ast.Load):
             foreign = foreign or ForeignUses(tree, named, host_names(nodes), is_taken)
-            if node.lineno not in seen and not foreign.is_apart(node):
+            is_foreign = node.lineno not in seen and foreign.is_foreign(node)
+            if is_foreign and not foreign.is_apart(node):
                 seen.add(node.lineno)
                 yield node.lineno, named[node.id]

@@ -89,6 +89,30 @@ def test_a_program_of_which_all_is_understood_is_opened(
             "may be given float64",
         ),
         (
+            "import numpy as np\n",
+            "kept = np.load('a.npy')\nkept = torch.from_numpy(kept).to(device)\nnet(kept)\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
+            "kept = np.flip(np.load('a.npy'), 0)\nnet(torch.from_numpy(kept).to(device))\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
+            "sizes = 10\nsizes /= 3\n"
+            "print(torch.from_numpy(np.random.choice(sizes, 2)).to(device))\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
+            "class Drawn:\n    def __init__(self, found):\n        self.size = found\n\n"
+            "    def draw(self):\n"
+            "        return torch.from_numpy(np.random.choice(self.size, 2)).to(device)\n\n"
+            "print(Drawn([0.5, 2]).draw())\n",
+            "may be given float64",
+        ),
+        (
             "import importlib\nimport sys\n",
             "importlib.import_module(sys.argv[1]).run(out)\n",
             "importlib.import_module(sys.argv[1]) imports what the text does not say",
@@ -155,6 +179,23 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
         (
             "import numpy as np\n",
             "kept = out.detach().cpu().numpy()\nnet(torch.from_numpy(kept[0]).to(device))\n",
+        ),
+        (
+            "import numpy as np\n",
+            "kept = np.flip(out.detach().cpu().numpy(), 0).copy()\n"
+            "kept = torch.from_numpy(kept).to(device)\nnet(kept)\n",
+        ),
+        (
+            "import numpy as np\n",
+            "sizes = 10\nsizes = 20 * sizes\n"
+            "print(torch.from_numpy(np.random.choice(sizes, 2)).to(device))\n",
+        ),
+        (
+            "import numpy as np\n",
+            "class Drawn:\n    def __init__(self, found):\n        self.size = len(found) - 1\n\n"
+            "    def draw(self):\n"
+            "        return torch.from_numpy(np.random.choice(self.size, 2)).to(device)\n\n"
+            "print(Drawn([1, 2]).draw())\n",
         ),
         (
             "import numpy as np\n",

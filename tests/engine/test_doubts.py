@@ -44,6 +44,22 @@ def test_a_program_of_which_all_is_understood_is_opened(
 
 
 @pytest.mark.parametrize(
+    ("used", "call"),
+    [
+        ("import vision_datasets\n", "vision_datasets.TorchDataset(made, transform=net)"),
+        ("import torch_lr_finder\n", "torch_lr_finder.LRFinder(net, None, None, device=device)"),
+        ("from pyrallis import parse\n", "parse(config_class=made)"),
+        ("from onnxsim import simplify\n", "simplify(made)"),
+    ],
+)
+def test_data_sets_settings_and_exports_of_known_packages_keep_nothing_back(
+    folder: Path, capsys: pytest.CaptureFixture[str], used: str, call: str
+) -> None:
+    rest = f"\ndef make(made):\n    return {call}\n\nprint(make(out))\n"
+    assert is_opened(folder, capsys, program=used + START + CALL + rest)[0]
+
+
+@pytest.mark.parametrize(
     ("used", "rest", "why"),
     [
         (

@@ -746,6 +746,43 @@ def test_a_method_of_cudas_name_that_somebody_may_call_keeps_a_program_from_mps(
     assert "program" not in changed(folder, program=SCALED + rest, scale=OWN_MOVE)
 
 
+OWN_TRAIN = """\
+import torch
+
+
+def train(net, loader):
+    print(torch.cuda.current_device())
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_ported"),
+    [
+        ("net.train()\nprint(net(net.x))\n", True),
+        ("net.train(False)\nprint(net(net.x))\n", True),
+        ("steps.train(net, [])\n", False),
+        ("steps.train(*[net, []])\n", False),
+        ("run = net.eval() or steps.train\nrun(net, [])\n", False),
+        ("from steps import train\n\ntrain(net, [])\n", False),
+        ("net.train(False)\nprint(steps.made().train(net))\n", True),
+    ],
+)
+def test_a_call_of_a_method_is_not_one_of_a_function_that_needs_more(
+    folder: Path, rest: str, *, is_ported: bool
+) -> None:
+    program = f"import steps\n{PROGRAM_OF_NET}{rest}"
+    assert ("program" in changed(folder, program=program, steps=OWN_TRAIN)) is is_ported
+
+
+@pytest.mark.parametrize(
+    "head", ["def train(net, loader=None)", "def train(*nets)", "@torch.no_grad()\ndef train(a, b)"]
+)
+def test_a_function_that_may_be_called_so_is_on_the_way(folder: Path, head: str) -> None:
+    program = f"import steps\n{PROGRAM_OF_NET}net.train(steps)\nprint(net(net.x))\n"
+    steps = OWN_TRAIN.replace("def train(net, loader)", head)
+    assert "program" not in changed(folder, program=program, steps=steps)
+
+
 OWN_LOAD = """\
 import torch
 

@@ -59,6 +59,8 @@ DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
 """Methods that somebody else calls for an object of the class."""
 _MAX_TEXT = 60
+_FEW = 4
+"""From so many arguments on calls are not told apart."""
 
 
 def lacks_kernel(finding: Finding) -> bool:
@@ -96,9 +98,20 @@ class Part(NamedTuple):
     first: int
     last: int
     names: frozenset[str]
-    """All names that it uses."""
+    """All names that it uses; of what is called as an attribute, with up to three arguments,
+    `.name` and `name/3`."""
     is_table: bool = False
     """A table of things of which somebody will choose one."""
+    needs: int = 0
+    """So many arguments a function takes at least; of many it is not told how many."""
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What somebody uses who may run it. An object has a method (`net.train()`); a function is
+        a module's, and is not called with fewer arguments than it needs."""
+        if self.owner:
+            return self.name, f".{self.name}"
+        return self.name, *(f"{self.name}/{number}" for number in range(self.needs, _FEW))
 
     @property
     def is_run_unnamed(self) -> bool:
@@ -108,9 +121,9 @@ class Part(NamedTuple):
 
     def is_run(self, names: set[str]) -> bool:
         """Whether somebody who uses these names may run it."""
-        if self.owner and self.owner not in names:
+        if self.owner and names.isdisjoint((self.owner, f".{self.owner}")):
             return False
-        return self.name in names or self.is_run_unnamed
+        return self.is_run_unnamed or not names.isdisjoint(self.called)
 
 
 def places(context: Context) -> Iterator[Place]:
@@ -214,7 +227,17 @@ def _runs(statement: ast.stmt) -> bool:
 
 
 def _part(owner: str, name: str, node: ast.stmt, body: Sequence[ast.AST], seen: Seen) -> Part:
-    return Part(owner, name, _top(node), node.end_lineno or node.lineno, used(body, seen))
+    last = node.end_lineno or node.lineno
+    return Part(owner, name, _top(node), last, used(body, seen), needs=_needs(node))
+
+
+def _needs(node: ast.stmt) -> int:
+    """How many arguments a function has to be given; what marks it may take others."""
+    if not isinstance(node, FUNCTIONS) or node.decorator_list:
+        return 0
+    given = node.args
+    plain = len(given.posonlyargs) + len(given.args) - len(given.defaults)
+    return plain + sum(one is None for one in given.kw_defaults)
 
 
 def _top(node: ast.stmt) -> int:
@@ -297,7 +320,17 @@ def used(nodes: Iterable[ast.AST], seen: Seen = _TORCH) -> frozenset[str]:
                 add(text)
         # Calls are most of what is left, and are spelled out.
         elif kind is ast.Call:
-            push(node.func)
+            number = _number(node)
+            function = node.func
+            if number < _FEW and function.__class__ is ast.Attribute:
+                if not _is_of(function, foreign) and (
+                    function.attr != _MOVE or function.lineno not in gone
+                ):
+                    add(f".{function.attr}")
+                    add(f"{function.attr}/{number}")
+                push(function.value)
+            else:
+                push(function)
             if _looks_up(node.func):
                 found |= _looked_up(node)
             waiting += node.args
@@ -313,6 +346,15 @@ def used(nodes: Iterable[ast.AST], seen: Seen = _TORCH) -> frozenset[str]:
                 elif inner not in _WITHOUT_NAMES:
                     push(child)
     return frozenset(found)
+
+
+def _number(call: ast.Call) -> int:
+    """How many arguments a call gives, as far as that is known."""
+    if any(isinstance(one, ast.Starred) for one in call.args):
+        return _FEW
+    if any(one.arg is None for one in call.keywords):
+        return _FEW
+    return len(call.args) + len(call.keywords)
 
 
 def _is_of(node: ast.expr, foreign: Container[str]) -> bool:

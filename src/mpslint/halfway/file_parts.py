@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.project.runs.left_behind import Part, is_program, parts, programs
+from mpslint.project.runs.left_behind import Part, Seen, is_program, parts, programs
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import FUNCTIONS, statements, walk
 
@@ -37,7 +37,8 @@ class Parts(NamedTuple):
         if tree is None:
             return cls([], [], [])
         gone = _without_moves(tree, fixed) if fixed else frozenset()
-        found, started = parts(tree, gone), programs(tree, gone)
+        seen = Seen.of(tree, gone)
+        found, started = parts(tree, seen), programs(tree, seen)
         return cls(
             [*found, *_below_main(tree)], *(_without_tables(some) for some in (found, started))
         )

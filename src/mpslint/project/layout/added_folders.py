@@ -106,30 +106,38 @@ def _starts(path: str, heads: tuple[str, ...]) -> tuple[str, ...]:
 def _added(tree: ast.Module) -> Iterator[ast.expr]:
     """What is put on `sys.path` anywhere in a file, by a function of its own as well:
     `add_path(lib)`."""
-    adding = dict(_adding(tree))
+    found: list[ast.expr] = []
+    calls: list[ast.Call] = []
     for item in ast.walk(tree):
-        if isinstance(item, ast.Call) and isinstance(item.func, ast.Name):
-            at = adding.get(item.func.id)
-            if at is not None and at < len(item.args):
-                yield item.args[at]
         if isinstance(item, ast.AugAssign) and _is_path(item.target):
-            yield from _items(item.value)
-        elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
-            place = _ADDING.get(item.func.attr)
-            if place is None or not _is_path(item.func.value) or len(item.args) <= place:
-                continue
-            given = item.args[place]
-            yield from _items(given) if item.func.attr == "extend" else (given,)
+            found += _items(item.value)
+        elif isinstance(item, ast.Call):
+            function = item.func
+            if isinstance(function, ast.Name):
+                calls.append(item)
+            elif isinstance(function, ast.Attribute):
+                place = _ADDING.get(function.attr)
+                if place is not None and _is_path(function.value) and len(item.args) > place:
+                    given = item.args[place]
+                    found += _items(given) if function.attr == "extend" else (given,)
+    adding = dict(_adding(tree, [one for one in found if isinstance(one, ast.Name)]))
+    for call in calls if adding else ():
+        at = adding.get(call.func.id)  # type: ignore[attr-defined]
+        if at is not None and at < len(call.args):
+            found.append(call.args[at])
+    yield from found
 
 
-def _adding(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """The functions of a file that put what they are given there, and where they take it."""
-    for function in tree.body:
-        if isinstance(function, ast.FunctionDef):
-            taken = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-            for value in _added(ast.Module(function.body, [])):
-                if isinstance(value, ast.Name) and value.id in taken:
-                    yield function.name, taken.index(value.id)
+def _adding(tree: ast.Module, names: Iterable[ast.Name]) -> Iterator[tuple[str, int]]:
+    """The functions of a file that put what they are given there, and where they take it; `names`
+    are put there somewhere."""
+    for name in names:
+        for function in tree.body:
+            if isinstance(function, ast.FunctionDef):
+                taken = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+                last = function.end_lineno or function.lineno
+                if name.id in taken and function.lineno <= name.lineno <= last:
+                    yield function.name, taken.index(name.id)
 
 
 def _items(node: ast.expr) -> Iterable[ast.expr]:

@@ -126,6 +126,23 @@ class Part(NamedTuple):
         return self.is_run_unnamed or not names.isdisjoint(self.called)
 
 
+class Seen(NamedTuple):
+    """How a module is read."""
+
+    foreign: Container[str] = frozenset({"torch"})
+    """Names of packages that no project defines, and of what is theirs."""
+    gone: Container[int] = frozenset()
+    """The rows in which nothing is moved to CUDA any more."""
+
+    @classmethod
+    def of(cls, tree: ast.Module, gone: Container[int] = frozenset()) -> Seen:
+        return cls(_foreign(tree), gone)
+
+
+TORCH = Seen()
+"""For who asks what a module is made of, and not what that uses."""
+
+
 def places(context: Context) -> Iterator[Place]:
     """What a file leaves behind, and no fix has mended yet."""
     worlds = context.worlds
@@ -165,10 +182,8 @@ def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False
     return Place(path, row, context.line(node), text, why, is_mended)
 
 
-def parts(tree: ast.Module, gone: Container[int] = frozenset()) -> list[Part]:
-    """What a module is made of, but for what it does as a program; in the rows that are `gone`
-    nothing is moved to CUDA any more."""
-    seen = Seen(_foreign(tree), gone)
+def parts(tree: ast.Module, seen: Seen = TORCH) -> list[Part]:
+    """What a module is made of, but for what it does as a program."""
     found: list[Part] = []
     loose: list[ast.stmt] = []
     for statement in tree.body:
@@ -207,10 +222,9 @@ def _loose(statement: ast.stmt, seen: Seen) -> Part:
     return Part("", name, statement.lineno, last, used([statement], seen), is_table)
 
 
-def programs(tree: ast.Module, gone: Container[int] = frozenset()) -> list[Part]:
+def programs(tree: ast.Module, seen: Seen = TORCH) -> list[Part]:
     """What a file does when it is run by itself: below its test of `__name__`, else by calls that
-    stand at its top; empty for one that only defines things. `gone`: as for `parts`."""
-    seen = Seen(_foreign(tree), gone)
+    stand at its top; empty for one that only defines things."""
     main = [one for one in tree.body if is_program(one)]
     loose = [one for one in tree.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef))]
     if not main and not any(_runs(one) for one in loose):
@@ -267,18 +281,6 @@ _LOOKING = _LOOKING_METHODS | {"getattr", "vars", "globals", "locals", "eval", "
 _MOVE = "cuda"
 
 
-class Seen(NamedTuple):
-    """How a module is read."""
-
-    foreign: Container[str] = frozenset({"torch"})
-    """Names of packages that no project defines, and of what is theirs."""
-    gone: Container[int] = frozenset()
-    """The rows in which nothing is moved to CUDA any more."""
-
-
-_TORCH = Seen()
-
-
 def _foreign(tree: ast.Module) -> frozenset[str]:
     """The names that an import gives what is no project's, and nothing else in the module."""
     found, others = {"torch"}, set[str]()
@@ -299,7 +301,7 @@ def _foreign(tree: ast.Module) -> frozenset[str]:
     return frozenset(found - others)
 
 
-def used(nodes: Iterable[ast.AST], seen: Seen = _TORCH) -> frozenset[str]:
+def used(nodes: Iterable[ast.AST], seen: Seen = TORCH) -> frozenset[str]:
     """The names that code uses; also those in strings, by which others are looked up. What is found
     in a package that no project defines (`torch.cuda`, `np.load`) is none of them."""
     found: set[str] = set()

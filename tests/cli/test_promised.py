@@ -130,6 +130,33 @@ def test_of_a_program_that_can_be_ported_all_is_promised(cli: Cli, project: Path
     assert mended(cli) == before
 
 
+SCALE = """\
+import torch
+
+
+class Scale:
+    def __init__(self):
+        self.mean = torch.ones(2)
+
+    def cuda(self):
+        self.mean = self.mean.cuda()
+        return self
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "number"), [("print(net, scale)\n", 3), ("print(net(scale.cuda()))\n", 0)]
+)
+def test_a_move_that_is_taken_away_calls_no_method_of_the_project(
+    cli: Cli, project: Path, last: str, number: int
+) -> None:
+    program = f"from scale import Scale\n{PROGRAM}scale = Scale()\n{last}"
+    write(project, net=NET, program=program, scale=SCALE)
+    before = promised(cli)
+    assert len([one for one in before if one[0] != "scale.py"]) == number
+    assert mended(cli) == before
+
+
 def test_a_test_that_goes_with_what_hangs_on_it_is_in_nobodys_way(cli: Cli, project: Path) -> None:
     write(project, gan=FLAGGED)
     before = promised(cli)

@@ -44,6 +44,22 @@ def test_a_program_of_which_all_is_understood_is_opened(
 
 
 @pytest.mark.parametrize(
+    ("used", "call"),
+    [
+        ("import vision_datasets\n", "vision_datasets.TorchDataset(made, transform=net)"),
+        ("import torch_lr_finder\n", "torch_lr_finder.LRFinder(net, None, None, device=device)"),
+        ("from pyrallis import parse\n", "parse(config_class=made)"),
+        ("from onnxsim import simplify\n", "simplify(made)"),
+    ],
+)
+def test_data_sets_settings_and_exports_of_known_packages_keep_nothing_back(
+    folder: Path, capsys: pytest.CaptureFixture[str], used: str, call: str
+) -> None:
+    rest = f"\ndef make(made):\n    return {call}\n\nprint(make(out))\n"
+    assert is_opened(folder, capsys, program=used + START + CALL + rest)[0]
+
+
+@pytest.mark.parametrize(
     ("used", "rest", "why"),
     [
         (
@@ -86,6 +102,30 @@ def test_a_program_of_which_all_is_understood_is_opened(
         (
             "import numpy as np\n",
             "scores = torch.from_numpy(-np.load('scores.npy')).cuda()\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
+            "kept = np.load('a.npy')\nkept = torch.from_numpy(kept).to(device)\nnet(kept)\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
+            "kept = np.flip(np.load('a.npy'), 0)\nnet(torch.from_numpy(kept).to(device))\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
+            "sizes = 10\nsizes /= 3\n"
+            "print(torch.from_numpy(np.random.choice(sizes, 2)).to(device))\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
+            "class Drawn:\n    def __init__(self, found):\n        self.size = found\n\n"
+            "    def draw(self):\n"
+            "        return torch.from_numpy(np.random.choice(self.size, 2)).to(device)\n\n"
+            "print(Drawn([0.5, 2]).draw())\n",
             "may be given float64",
         ),
         (
@@ -158,6 +198,23 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
         ),
         (
             "import numpy as np\n",
+            "kept = np.flip(out.detach().cpu().numpy(), 0).copy()\n"
+            "kept = torch.from_numpy(kept).to(device)\nnet(kept)\n",
+        ),
+        (
+            "import numpy as np\n",
+            "sizes = 10\nsizes = 20 * sizes\n"
+            "print(torch.from_numpy(np.random.choice(sizes, 2)).to(device))\n",
+        ),
+        (
+            "import numpy as np\n",
+            "class Drawn:\n    def __init__(self, found):\n        self.size = len(found) - 1\n\n"
+            "    def draw(self):\n"
+            "        return torch.from_numpy(np.random.choice(self.size, 2)).to(device)\n\n"
+            "print(Drawn([1, 2]).draw())\n",
+        ),
+        (
+            "import numpy as np\n",
             "kept = np.load('a.npz')['a']\n"
             "net(torch.tensor(np.expand_dims(kept, axis=0)).float().to(device))\n"
             "net(torch.tensor(np.asarray(kept, dtype=np.float32)).to(device))\n",
@@ -168,6 +225,8 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
             "for number in progress_bar(range(2)):\n    net(out * number)\n",
         ),
         ("import warpnet\n", "\n\ndef trial():\n    return warpnet.points(out)\n"),
+        ("import warnings\n", "warnings.warn(out.is_cuda)\n"),
+        ("", "said = {}\nsaid['gpu'] = out.is_cuda\nprint(net(net(out)))\n"),
     ],
     ids=lambda text: text.split("\n")[0][:30],
 )
@@ -194,6 +253,16 @@ ABROAD = "import warpnet\nimport numpy as np\nimport argparse\nimport os\n" + ST
         "with warpnet.open('a', 'r') as file:\n    found = torch.from_numpy(np.array(file['a']))\n",
         "def sized(path: str, size=3):\n    for one in warpnet.tiles(path, size):\n"
         "        print(one, np.mean(one))\n\nsized('a')\n",
+        "print(f'{warpnet.short(sum(one.numel() for one in net.parameters()))}')\n",
+        "print(hasattr(warpnet, 'points'))\n",
+        "def shown(warpnet):\n    return warpnet * 2\n\nprint(shown(net(out)))\n",
+        "def shown(x):\n    warpnet = x * 2\n    return warpnet.sum()\n\nprint(shown(net(out)))\n",
+        "def read():\n    import warpnet.files as x\n    return x.read('a').size\n\n"
+        "def shown(x):\n    return x * 2\n\nprint(shown(net(out)), read())\n",
+        "class Run:\n    sizes: list[int] = warpnet.field(default_factory=lambda: [1, 2])\n\n"
+        "print(Run())\n",
+        "class Run:\n    size: int = 1\n    names: list[str] = warpnet.field(default=['a'])\n\n\n"
+        "@warpnet.wrap()\ndef main(run: Run):\n    print(net(out) * run.size)\n\nmain()\n",
     ],
 )
 def test_a_package_that_no_tensor_goes_to_or_comes_from_keeps_nothing_back(
@@ -220,6 +289,22 @@ def test_a_package_that_no_tensor_goes_to_or_comes_from_keeps_nothing_back(
         "points = warpnet.read('a')\nprint(net(points))\n",
         "with warpnet.fast():\n    print(net(out))\n",
         "class Warped(warpnet.Net):\n    pass\n\nWarped()\n",
+        "print(f'{warpnet.short(sum(one for one in net.parameters()))}')\n",
+        "def shown(x):\n    global warpnet\n    return warpnet.points(x)\n\nprint(shown(out))\n",
+        "def shown(x):\n    import warpnet as y\n    return y.points(x)\n\nprint(shown(out))\n",
+        "import warpnet as x\n\ndef shown(x):\n    print(warpnet.size(x))\n\nshown(out)\n",
+        "import warpnet as x\n\ndef shown(x):\n    print(warpnet.size(x.mean()))\n\nshown(out)\n",
+        "class Run:\n    nets: list = warpnet.field(default_factory=lambda: [1, 2])\n\n"
+        "print(Run())\n",
+        "class Run:\n    sizes: list[int] = warpnet.field(default_factory=lambda: [out, out])\n\n"
+        "print(Run())\n",
+        "@warpnet.wrap()\ndef main(x):\n    print(net(x))\n\nmain(out)\n",
+        "class Run:\n    net: torch.nn.Module\n\n\n"
+        "@warpnet.wrap()\ndef main(run: Run):\n    print(run.net(out))\n\nmain()\n",
+        "class Run:\n    size: int = 1\n\n\n"
+        "@warpnet.wrap()\ndef main(run: Run):\n    return net(out) * run.size\n\nmain()\n",
+        "class Run(warpnet.Run):\n    size: int = 1\n\n\n"
+        "@warpnet.wrap()\ndef main(run: Run):\n    print(net(out) * run.size)\n\nmain()\n",
     ],
 )
 def test_a_package_that_a_tensor_may_go_to_or_come_from_keeps_its_programs_on_the_cpu(
@@ -249,8 +334,44 @@ def test_what_a_module_keeps_of_a_package_may_be_used_by_who_imports_it(
 def test_what_nobody_takes_from_a_module_keeps_no_program_from_mps(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program = "import kept\n" + START + CALL + "print(out)\n"
+    program = "import kept\n" + START + CALL + "print(out, net.layers)\n"
     assert is_opened(folder, capsys, program=program, kept=KEPT)[0]
+
+
+STEPS = "import torch\nfrom mine.lost import bent\n\n\ndef step(x):\n    return bent(x)\n"
+
+
+def is_opened_beside(folder: Path, capsys: pytest.CaptureFixture[str], **files: str) -> bool:
+    """Whether a program is opened whose package lacks a module; `files` come in addition."""
+    known = {"mine/__init__.py": "", "mine/steps.py": STEPS, **files}
+    for name, text in known.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    program = f"from mine.steps import step\n{START}{CALL}print(step(out))\n"
+    return is_opened(folder, capsys, program=program)[0]
+
+
+def test_a_module_of_a_package_that_is_not_there_is_no_unknown_package(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert is_opened_beside(folder, capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("setup.py", "setup(ext_modules=cythonize('mine/src/lost.pyx'))\n"),
+        ("mine/__init__.py", "def __getattr__(name):\n    raise AttributeError(name)\n"),
+        ("mine/steps.py", STEPS.replace("mine.lost", "mine.bend_cuda")),
+        ("mine/steps.py", STEPS.replace("mine.lost", "yours.lost")),
+        ("mine/lost.pyx", "def bent(x):\n    return x\n"),
+        ("mine/lost/of_git.txt", ""),
+    ],
+)
+def test_a_module_that_may_be_made_or_lies_elsewhere_is_in_doubt(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    assert not is_opened_beside(folder, capsys, **{name: text})
 
 
 def test_what_a_module_has_by_a_star_is_no_compiled_module(

@@ -702,6 +702,112 @@ def test_a_method_that_is_cudas_by_its_name_ends_no_program(folder: Path) -> Non
     assert "loading" in changed(folder, loading=LOADER + own, going_on=LOADING_PROGRAM)
 
 
+OWN_MOVE = """\
+import torch
+
+
+class Scale:
+    def __init__(self):
+        self.mean = torch.ones(2)
+
+    def cuda(self):
+        self.mean = self.mean.cuda()
+        return self
+"""
+SCALED = f"from scale import Scale\n{PROGRAM_OF_NET}scale = Scale()\n"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "print(net(net.x), scale)\n",
+        'print(net(net.x), scale, getattr(net, "x"), "cuda")\n',
+        "print(net(net.x.cuda()), scale)\n",
+    ],
+)
+def test_a_method_of_cudas_name_that_nobody_calls_keeps_nothing_from_mps(
+    folder: Path, rest: str
+) -> None:
+    assert "program" in changed(folder, program=SCALED + rest, scale=OWN_MOVE)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "print(net(net.x), scale.cuda())\n",
+        'print(net(net.x), getattr(scale, "cuda")())\n',
+        'name = "cuda"\nprint(net(net.x), getattr(scale, name)())\n',
+        'from operator import methodcaller\n\nprint(net(net.x), methodcaller("cuda")(scale))\n',
+    ],
+)
+def test_a_method_of_cudas_name_that_somebody_may_call_keeps_a_program_from_mps(
+    folder: Path, rest: str
+) -> None:
+    assert "program" not in changed(folder, program=SCALED + rest, scale=OWN_MOVE)
+
+
+OWN_TRAIN = """\
+import torch
+
+
+def train(net, loader):
+    print(torch.cuda.current_device())
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_ported"),
+    [
+        ("net.train()\nprint(net(net.x))\n", True),
+        ("net.train(False)\nprint(net(net.x))\n", True),
+        ("steps.train(net, [])\n", False),
+        ("steps.train(*[net, []])\n", False),
+        ("run = net.eval() or steps.train\nrun(net, [])\n", False),
+        ("from steps import train\n\ntrain(net, [])\n", False),
+        ("net.train(False)\nprint(steps.made().train(net))\n", True),
+    ],
+)
+def test_a_call_of_a_method_is_not_one_of_a_function_that_needs_more(
+    folder: Path, rest: str, *, is_ported: bool
+) -> None:
+    program = f"import steps\n{PROGRAM_OF_NET}{rest}"
+    assert ("program" in changed(folder, program=program, steps=OWN_TRAIN)) is is_ported
+
+
+@pytest.mark.parametrize(
+    "head", ["def train(net, loader=None)", "def train(*nets)", "@torch.no_grad()\ndef train(a, b)"]
+)
+def test_a_function_that_may_be_called_so_is_on_the_way(folder: Path, head: str) -> None:
+    program = f"import steps\n{PROGRAM_OF_NET}net.train(steps)\nprint(net(net.x))\n"
+    steps = OWN_TRAIN.replace("def train(net, loader)", head)
+    assert "program" not in changed(folder, program=program, steps=steps)
+
+
+OWN_LOAD = """\
+import torch
+
+
+def load(path):
+    print(torch.cuda.current_device())
+    return path
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_ported"),
+    [
+        ('print(net(net.x), torch.load("a"), np.load("b"))\n', True),
+        ('import reading\n\nprint(net(net.x), reading.load("a"))\n', False),
+        ('np = make()\nprint(net(net.x), np.load("a"))\n', False),
+    ],
+)
+def test_what_a_package_has_is_not_the_function_of_the_same_name(
+    folder: Path, rest: str, *, is_ported: bool
+) -> None:
+    program = f"import numpy as np\nimport reading\n{PROGRAM_OF_NET}{rest}"
+    assert ("program" in changed(folder, program=program, reading=OWN_LOAD)) is is_ported
+
+
 def test_a_cast_in_front_of_a_move_is_made_whatever_device_that_goes_to(folder: Path) -> None:
     mixing = (
         "import numpy as np\nimport torch\n\n\nclass Mix:\n"

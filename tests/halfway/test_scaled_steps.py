@@ -8,6 +8,8 @@ import pytest
 from conftest import Cli
 
 PROGRAM = """\
+from contextlib import nullcontext
+
 import torch
 from torch.amp import GradScaler, autocast
 
@@ -48,6 +50,9 @@ def test_it_is_told_why_such_a_program_is_left(cli: Cli, project: Path) -> None:
         "GradScaler(enabled=amp)",
         "torch.cuda.amp.GradScaler()",
         'GradScaler(device.type) if device.type == "cuda" else None',
+        'GradScaler(device.type) if not device.type != "cuda" else None',
+        'None if device.type != "cuda" else GradScaler(device.type)',
+        'GradScaler(device.type, enabled=amp and device.type == "cuda")',
     ],
 )
 def test_any_scaler_for_cuda_alone_leaves_it(cli: Cli, project: Path, scaler: str) -> None:
@@ -58,9 +63,14 @@ def test_any_scaler_for_cuda_alone_leaves_it(cli: Cli, project: Path, scaler: st
     ("before", "after"),
     [
         (SCALER, "GradScaler(device.type, enabled=amp)"),
+        (SCALER, 'GradScaler("mps")'),
+        (SCALER, 'GradScaler(device.type, enabled=device.type in ("cuda", "mps"))'),
         (CAST, 'autocast(device_type="cuda", enabled=amp)'),
         (CAST, "autocast(device_type=device.type, enabled=is_scaled)"),
+        (CAST, "autocast(device_type=device.type, enabled=scaler is not None and is_scaled)"),
         (CAST, "autocast(device_type=device.type, dtype=torch.bfloat16)"),
+        (CAST, f'{CAST} if device.type == "cuda" else nullcontext()'),
+        (CAST, f'nullcontext() if device.type != "cuda" else {CAST}'),
     ],
 )
 def test_what_is_scaled_or_not_in_float16_is_ported(
@@ -68,3 +78,25 @@ def test_what_is_scaled_or_not_in_float16_is_ported(
 ) -> None:
     assert before in PROGRAM
     assert is_ported(cli, project, PROGRAM.replace(before, after))
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        'autocast(device_type=device.type, enabled=device.type != "cpu")',
+        f'{CAST} if device.type != "cuda" else nullcontext()',
+        f'nullcontext() if device.type == "cuda" else {CAST}',
+        f"{CAST} if not torch.cuda.is_available() else nullcontext()",
+        f'{CAST} if device.type in ("cuda", "mps") else nullcontext()',
+    ],
+)
+def test_a_test_for_all_but_cuda_lets_mps_in(cli: Cli, project: Path, cast: str) -> None:
+    assert not is_ported(cli, project, PROGRAM.replace(CAST, cast))
+
+
+def test_an_arm_for_all_but_cuda_is_unscaled(cli: Cli, project: Path) -> None:
+    step = PROGRAM[PROGRAM.index("    with autocast") : PROGRAM.index("    scaler.scale")]
+    inner = "".join(f"    {line}\n" for line in step.splitlines())
+    plain = "    loss = net(torch.ones(2, 2, device=device)).mean()\n"
+    arm = f'{plain}    if device.type != "cuda":\n{inner}'
+    assert not is_ported(cli, project, PROGRAM.replace(step, arm))

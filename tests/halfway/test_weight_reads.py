@@ -23,6 +23,7 @@ def is_ported(cli: Cli, project: Path, read: str) -> bool:
     return "torch.backends.mps" in (project / "train.py").read_text()
 
 
+IN_LOOP = "for name, value in net.named_parameters():\n        "
 READS = [
     "print({key: value.numpy() for key, value in net.state_dict().items()})",
     "for name, value in net.named_parameters():\n        print(name, value.detach().numpy())",
@@ -57,3 +58,39 @@ def test_weights_of_a_known_model_are_copied_by_the_same_fix(
 )
 def test_weights_that_are_copied_first_keep_nothing(cli: Cli, project: Path, read: str) -> None:
     assert is_ported(cli, project, read)
+
+
+def is_ported_with(cli: Cli, project: Path, lines: str) -> bool:
+    """Whether a program is ported that hands its model to a function of these lines elsewhere."""
+    (project / "saving.py").write_text(f"import torch\n\n\ndef save(net, value):\n    {lines}\n")
+    return is_ported(cli, project, "from saving import save\nsave(net, torch.ones(2))")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"{IN_LOOP}value = value.detach()\n        print(value.numpy())",
+        f"{IN_LOOP}if name:\n            value = value.cpu()\n        print(value.numpy())",
+        f"{IN_LOOP}kept = value.data\n        print(kept.numpy())",
+        f"{IN_LOOP}with torch.no_grad():\n            print(value.numpy())",
+    ],
+)
+def test_a_name_for_a_weight_stands_for_it_until_it_is_brought_to_the_host(
+    cli: Cli, project: Path, lines: str
+) -> None:
+    assert not is_ported_with(cli, project, lines)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"{IN_LOOP}value = value.cpu()\n        print(value.numpy())",
+        f"{IN_LOOP}if name:\n            value = value.cpu()\n        else:\n"
+        "            value = torch.ones(2)\n        print(value.numpy())",
+        f"{IN_LOOP}for value in range(2):\n            print(value.numpy())",
+        "print(value.numpy())\n    for value in net.parameters():\n        print(value.mean())",
+        "print(sum(value.sum() for value in net.parameters()))\n    print(value.numpy())",
+    ],
+)
+def test_another_thing_of_the_same_name_is_no_weight(cli: Cli, project: Path, lines: str) -> None:
+    assert is_ported_with(cli, project, lines)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Cli
 
 _COMMON = "import os\nimport torch\nfrom torch import nn\n"
@@ -59,6 +61,36 @@ def test_a_program_that_imports_what_imports_torch_may_import_it(cli: Cli, proje
     text = (project / "run.py").read_text()
     assert "import torch\n" in text
     assert "Net(device=str(device))" in text
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    import torch\n",
+        "try:\n    import torch\nexcept ImportError:\n    torch = None\n",
+    ],
+)
+@pytest.mark.parametrize("net", ["net.py", "layers.py"])
+def test_a_program_whose_imports_work_without_torch_is_left_alone(
+    cli: Cli, project: Path, net: str, imports: str
+) -> None:
+    (project / "net.py").write_text("from layers import *\n")
+    (project / net).write_text(imports + _NET.partition("nn\n\n\n")[2].replace("nn.", "torch.nn."))
+    (project / "run.py").write_text(_RUN)
+
+    cli("fix", "--no-verify", "--isolated", project)
+
+    assert (project / "run.py").read_text() == _RUN
+
+
+def test_a_program_may_import_torch_that_comes_by_a_star(cli: Cli, project: Path) -> None:
+    (project / "layers.py").write_text(_NET)
+    (project / "net.py").write_text("from layers import *\n")
+    (project / "run.py").write_text(_RUN)
+
+    cli("fix", "--no-verify", "--isolated", project)
+
+    assert "import torch\n" in (project / "run.py").read_text()
 
 
 def test_a_program_of_which_nothing_imports_torch_is_left_alone(cli: Cli, project: Path) -> None:

@@ -31,6 +31,8 @@ def added(text: str) -> tuple[str, ...]:
         "sys.path += [os.path.realpath(os.path.join(HERE, os.pardir, 'lib'))]",
         "sys.path.extend(['/w/project/lib'])",
         "if True:\n    sys.path.append(os.path.abspath('/w/project/lib'))",
+        "def add(path):\n    if path not in sys.path:\n        sys.path.insert(0, path)\n\n"
+        "add(os.path.join(HERE, '..', 'lib'))",
     ],
 )
 def test_a_folder_is_worked_out_from_the_place_of_the_file(text: str) -> None:
@@ -100,3 +102,18 @@ def test_a_part_of_a_project_finds_its_neighbour_part_from_where_it_is_started(
     modules = Modules(Settings(root=str(tmp_path)))
     assert modules.find(str(user), "scans")[0] == str(tmp_path / "vim" / "scans.py")
     assert modules.find(str(part / "other.py"), "scans")[0] is None
+
+
+def test_what_a_module_beside_a_program_adds_is_there_for_who_imports_it(tmp_path: Path) -> None:
+    for name in ("tools", "lib/config"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "lib" / "config" / "__init__.py").write_text("x = 1\n")
+    (tmp_path / "tools" / "paths.py").write_text(f"{HERE}sys.path.append(HERE + '/../lib')\n")
+    train, plain = tmp_path / "tools" / "train.py", tmp_path / "tools" / "plain.py"
+    train.write_text("import paths\nfrom config import x\n")
+    plain.write_text("from config import x\n")
+    modules = Modules(Settings(root=str(tmp_path)))
+    found, looked = modules.find(str(train), "config")
+    assert found == str(tmp_path / "lib" / "config" / "__init__.py")
+    assert str(tmp_path / "tools" / "paths.py") in looked
+    assert modules.find(str(plain), "config")[0] is None

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from mpslint.cli.verification import Outcome
     from mpslint.fixing.fixing import Planned
+    from mpslint.porting.landed import Applied
 
 
 def parser() -> Parser:
@@ -215,17 +216,26 @@ def _say_why_unsafe(planned: Mapping[str, Planned]) -> None:
     from mpslint.basics.printable import printable, printable_path
 
     for path, one in planned.items():
-        rows: dict[str, list[str]] = {}
-        for fix in one.result.applied:
-            if fix.applicability is Applicability.UNSAFE:
-                place = f"line {fix.row}" if fix.cell is None else f"cell {fix.cell}:{fix.row}"
-                rows.setdefault(f"{fix.code}: {fix.message}", []).append(place)
-        for said, places in rows.items():
-            where = ", ".join(dict.fromkeys(places))
-            print(
-                printable(f"{printable_path(shown_path(path))}, {where}: unsafe: {said}"),
-                file=sys.stderr,
-            )
+        applied = one.result.applied
+        unsafe = (fix for fix in applied if fix.applicability is Applicability.UNSAFE)
+        for (code, _, message), places in _by_what_they_say(unsafe, "line ").items():
+            where = f"{printable_path(shown_path(path))}, {_listed(places)}"
+            print(printable(f"{where}: unsafe: {code}: {message}"), file=sys.stderr)
+
+
+def _by_what_they_say(
+    fixes: Iterable[Applied], row: str = ""
+) -> dict[tuple[str, str, str], list[str]]:
+    """The places of fixes, by code, name and message: rows of the file as it was."""
+    places: dict[tuple[str, str, str], list[str]] = {}
+    for fix in fixes:
+        place = f"{row}{fix.row}" if fix.cell is None else f"cell {fix.cell}:{fix.row}"
+        places.setdefault((fix.code, fix.name, fix.message), []).append(place)
+    return places
+
+
+def _listed(places: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(places))
 
 
 def _verify(options: argparse.Namespace, work: Work, script: str | None) -> Outcome | None:
@@ -300,11 +310,7 @@ def _show_fixes(options: argparse.Namespace, done: dict[str, Planned]) -> None:
     out = for_people(options)
     for path, planned in done.items():
         print(f"{printable_path(shown_path(path))}:{' created' if planned.new else ''}", file=out)
-        rows: dict[tuple[str, str, str], list[str]] = {}
-        for fix in planned.result.applied:
-            place = str(fix.row) if fix.cell is None else f"cell {fix.cell}:{fix.row}"
-            rows.setdefault((fix.code, fix.name, fix.message), []).append(place)
-        for (code, name, message), places in sorted(rows.items()):
-            where = ", ".join(dict.fromkeys(places))
-            shown = printable(message)
-            print(f"  {len(places)} x {code} ({name}): {shown} [{where}]", file=out)
+        found = _by_what_they_say(planned.result.applied)
+        for (code, name, message), places in sorted(found.items()):
+            what = f"{len(places)} x {code} ({name}): {printable(message)}"
+            print(f"  {what} [{_listed(places)}]", file=out)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.project.runs.left_behind import Part, is_program, parts, programs
+from mpslint.project.runs.left_behind import Part, Seen, is_program, parts, programs
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import FUNCTIONS, statements, walk
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mpslint.halfway.ways import Name
 
 
+_MOVE = "cuda"
 PROGRAM = "__main__"
 """The name of what a file does as a program. What stands below its test of `__name__` is a part of
 that alone: who imports the file never comes there."""
@@ -30,13 +32,26 @@ class Parts(NamedTuple):
     programs: list[Part]
 
     @classmethod
-    def of(cls, tree: ast.Module | None) -> Parts:
+    def of(cls, tree: ast.Module | None, fixed: Counter[int]) -> Parts:
+        """`fixed`: how many moves to CUDA of a row fixes will take away that are not made yet."""
         if tree is None:
             return cls([], [], [])
-        found, started = parts(tree), programs(tree)
+        gone = _without_moves(tree, fixed) if fixed else frozenset()
+        seen = Seen.of(tree, gone)
+        found, started = parts(tree, seen), programs(tree, seen)
         return cls(
             [*found, *_below_main(tree)], *(_without_tables(some) for some in (found, started))
         )
+
+
+def _without_moves(tree: ast.Module, fixed: Counter[int]) -> frozenset[int]:
+    """The rows in which nothing moves to CUDA once all is fixed."""
+    moves = Counter(
+        node.lineno
+        for node in walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == _MOVE and node.lineno in fixed
+    )
+    return frozenset(row for row, number in moves.items() if number <= fixed[row])
 
 
 def placed_parts(tree: ast.Module) -> list[Part]:
@@ -75,7 +90,7 @@ def moves_by_name(tree: ast.Module, *, every: bool) -> Iterator[ast.Call]:
     for part in (tree,) if every else own:
         for node in walk(part):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if node.func.attr == "cuda":
+                if node.func.attr == _MOVE:
                     yield node
 
 

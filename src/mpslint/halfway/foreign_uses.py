@@ -16,7 +16,7 @@ from mpslint.facts.priors import names_device
 from mpslint.semantics.syntax.index import FUNCTIONS, children, walk
 
 _SCOPES = (ast.Module, *FUNCTIONS, ast.Lambda, ast.ClassDef)
-_ASKING = frozenset({"isinstance", "issubclass"})
+_ASKING = frozenset({"isinstance", "issubclass", "hasattr"})
 _PLAIN_BUILTINS = frozenset(
     {"len", "int", "float", "bool", "str", "print", "range", "repr", "open", "hasattr", "format"}
     | {"bytes", "id", "type", "callable", "input", "ord", "chr", "hash"}
@@ -44,6 +44,8 @@ _PLAIN_TYPES = frozenset(
     | {"pathlib", "os", "PathLike", "typing", "NDArray", "npt", "Namespace", "argparse"}
 )
 """The names that an annotation of what lies on the host is made of."""
+_PLAIN_ITEMS = frozenset({"str", "int", "float", "bool", "bytes", "Path", "ndarray"})
+"""Those that say what lies there, where others only say that it is many."""
 _OF_MODULES = frozenset(
     {"to", "cuda", "half", "float", "double", "bfloat16", "eval", "train", "parameters", "modules"}
     | {"named_parameters", "state_dict", "load_state_dict", "forward", "requires_grad_", "apply"}
@@ -74,6 +76,8 @@ class ForeignUses:
         self._around: dict[ast.AST, ast.AST] = {}
         self._given: dict[tuple[ast.AST, str], list[Callable[[], bool]]] = {}
         """By scope and name whether what it is given lies on the host, each time."""
+        self._imports: set[tuple[ast.AST, str]] = set()
+        """By scope the names that are foreign in it."""
         self._loads: dict[str, list[ast.Name]] = {}
         self._asked: set[tuple[ast.AST, str]] = set()
         """The names of which somebody has asked what they are given: one that is not of the host
@@ -86,6 +90,11 @@ class ForeignUses:
                 self._around[child] = node
         for node in self._around:
             self._note(node)
+
+    def is_foreign(self, name: ast.Name) -> bool:
+        """Whether a name stands for a foreign thing where it is used: no parameter, nor what a
+        function has of this name by itself."""
+        return (self._scope_of(name), name.id) in self._imports
 
     def is_apart(self, name: ast.Name) -> bool:
         """Whether no tensor has a part in what is done with a foreign thing where it is named."""
@@ -100,7 +109,9 @@ class ForeignUses:
             return True
         call = self._around.get(node)
         if not isinstance(call, ast.Call) or call.func is not node:
-            return False
+            return self._is_for_entry(node)
+        if self._is_for_entry(call):
+            return self._is_given_host(call)
         if isinstance(self._around.get(call), ast.Expr):
             return False  # Nothing comes of it that could be seen: it may change what others do.
         return self._is_given_host(call) and self._stays_host(call)
@@ -120,6 +131,42 @@ class ForeignUses:
             function = call.func if isinstance(call, ast.Call) else None
             return isinstance(function, ast.Attribute) and function.attr == "add_argument"
         return self._is_annotation(node)
+
+    def _is_for_entry(self, decorator: ast.expr) -> bool:
+        """Whether something decorates a function that is given settings alone, of classes of the
+        file that hold nothing else, and gives nothing back: `@wrap()` of `def main(run: Run)`."""
+        entry = self._around.get(decorator)
+        if not isinstance(entry, FUNCTIONS) or decorator not in entry.decorator_list:
+            return False
+        given = entry.args
+        every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+        if not every or given.vararg or given.kwarg:
+            return False
+        if not all(one.annotation and self._is_of_settings(one.annotation) for one in every):
+            return False
+        return not any(
+            self._own_scope(node) is entry
+            for node in walk(entry)
+            if isinstance(node, ast.Yield | ast.YieldFrom)
+            or (isinstance(node, ast.Return) and node.value is not None)
+        )
+
+    def _is_of_settings(self, annotation: ast.expr) -> bool:
+        if not isinstance(annotation, ast.Name):
+            return False
+        classes = [
+            one
+            for one in children(self._top)
+            if isinstance(one, ast.ClassDef) and one.name == annotation.id
+        ]
+        return len(classes) == 1 and self._holds_settings(classes[0])
+
+    def _holds_settings(self, owner: ast.ClassDef) -> bool:
+        """Whether a class derives from none, and says of all that it holds that it is plain."""
+        fields = [one for one in owner.body if isinstance(one, ast.AnnAssign)]
+        return (
+            not owner.bases and bool(fields) and all(_is_plain_item(f.annotation) for f in fields)
+        )
 
     def _is_annotation(self, node: ast.AST) -> bool:
         """Whether a type is only named; what a function is given of it is used on the host."""
@@ -159,6 +206,9 @@ class ForeignUses:
             return isinstance(call, ast.Call) and self._takes_host(call)
         if isinstance(around, ast.Subscript):
             return around.slice is node or self._stays_host(around)
+        if isinstance(around, ast.AnnAssign):
+            is_field = isinstance(self._around.get(around), ast.ClassDef)
+            return is_field and _is_plain_item(around.annotation)
         if isinstance(around, ast.Assign) and len(around.targets) == 1:
             return all(map(self._is_kept_on_host, _parts(around.targets[0])))
         if isinstance(around, ast.withitem):
@@ -226,7 +276,7 @@ class ForeignUses:
         if isinstance(node, ast.Compare):
             return all(map(self._is_host, (node.left, *node.comparators)))
         if isinstance(node, ast.Name):
-            return node.id in self._foreign or self._is_host_name(node)
+            return self.is_foreign(node) or self._is_host_name(node)
         if isinstance(node, ast.Attribute):
             return node.attr in _TO_HOST or self._is_host(node.value)
         if isinstance(node, ast.Subscript | ast.Starred):
@@ -237,6 +287,10 @@ class ForeignUses:
             return all(map(self._is_host, node.elts))
         if isinstance(node, ast.Dict):
             return all(map(self._is_host, node.values))
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            return self._is_host(node.elt)
+        if isinstance(node, ast.Lambda):
+            return self._is_host(node.body)
         if isinstance(node, ast.BinOp):
             return self._is_host(node.left) and self._is_host(node.right)
         if isinstance(node, ast.BoolOp):
@@ -255,8 +309,10 @@ class ForeignUses:
             return True
         if isinstance(function, ast.Name) and function.id in _PASSING_BUILTINS:
             return self._is_given_host(call)
-        root = _root(function)
-        if root in self._foreign or root in _PLAIN_MODULES or root in self._hosts:
+        place = _place(function)
+        root = place.id if isinstance(place, ast.Name) else ""
+        is_foreign = isinstance(place, ast.Name) and self.is_foreign(place)
+        if is_foreign or root in _PLAIN_MODULES or root in self._hosts:
             return True  # Whether a foreign thing is given a tensor is asked where that is named.
         if root == "Path":
             return True
@@ -311,12 +367,23 @@ class ForeignUses:
         elif isinstance(node, ast.withitem):
             if node.optional_vars is not None:
                 self._give(node.optional_vars, node.context_expr)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                self._import(node, alias.asname or alias.name.partition(".")[0])
         elif isinstance(node, ast.Global | ast.Nonlocal):
             for name in node.names:
+                self._import(node, name)
                 for scope in (self._own_scope(node), self._top):
                     self._given.setdefault((scope, name), []).append(lambda: False)
         elif isinstance(node, (*FUNCTIONS, ast.Lambda)):
             self._give_parameters(node)
+
+    def _import(self, node: ast.AST, name: str) -> None:
+        """An import gives a name to the scope around, or what says that it is of another one."""
+        if name in self._foreign:
+            key = self._own_scope(node), name
+            self._imports.add(key)
+            self._given.setdefault(key, [])
 
     def _give(self, target: ast.expr, value: ast.expr) -> None:
         pairs = [(target, value)]
@@ -352,10 +419,15 @@ def _parts(target: ast.AST) -> Iterator[ast.AST]:
         yield target
 
 
-def _root(node: ast.expr) -> str:
+def _place(node: ast.expr) -> ast.expr:
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return node
+
+
+def _root(node: ast.expr) -> str:
+    place = _place(node)
+    return place.id if isinstance(place, ast.Name) else ""
 
 
 def _is_plain_type(annotation: ast.expr) -> bool:
@@ -369,6 +441,12 @@ def _is_plain_type(annotation: ast.expr) -> bool:
             if node.value not in _PLAIN_TYPES:
                 return False
     return True
+
+
+def _is_plain_item(annotation: ast.expr) -> bool:
+    """`list[str]`, `Path`: what it is of lies on the host, and so does each part."""
+    words = (getattr(one, "id", getattr(one, "attr", "")) for one in walk(annotation))
+    return _is_plain_type(annotation) and not _PLAIN_ITEMS.isdisjoint(words)
 
 
 def _is_plain(default: ast.expr | None) -> bool:

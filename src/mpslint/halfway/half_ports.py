@@ -9,6 +9,7 @@ what has moved. A fix that is not made for that reason is left itself, for other
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.halfway.file_parts import (
@@ -45,7 +46,7 @@ _OWN = "is in what is for CUDA by its name"
 _UNREAD = "raises where there is no CUDA"
 _MOVE = b".cuda("
 _KERNELS = "needs kernels that are compiled for CUDA alone"
-_OBJECTS = "MPS205"
+_OBJECTS, _CUDA_CALLS = "MPS205", "MPS102"
 _MAX_TEXT = 60
 _TAKES = "runs files that it finds by their names, of which this may be one"
 
@@ -172,7 +173,7 @@ class HalfPorts:
         for row, text, ends in found:
             line = self._program.line_of(path, was.get(text, row))
             yield Left(row, path, line, text, raises=False, is_doubt=True, ends_on_cuda=ends)
-        mended = _mended(file)
+        mended = frozenset(_fixed(file, _OBJECTS))
         for row, text in self._program.ends(path, lambda: self._tree(path)):
             if row in mended:
                 continue
@@ -342,7 +343,8 @@ class HalfPorts:
     def _of(self, path: str) -> Parts:
         """What a file is made of: it is put together once, for its tree is not kept."""
         if path not in self._parts:
-            self._parts[path] = Parts.of(self._tree(path))
+            moves = Counter(_fixed(self._files.get(path), _CUDA_CALLS))
+            self._parts[path] = Parts.of(self._tree(path), moves)
         return self._parts[path]
 
     def _parts_of(self, path: str) -> list[Part]:
@@ -368,12 +370,12 @@ class HalfPorts:
         return name if any(is_same(one, name) for one in self._of(path).all) else (path, "", "")
 
 
-def _mended(file: Ported | None) -> frozenset[int]:
-    """The rows of events and streams of CUDA's that offered fixes take away, in a file that still
-    stands as it is."""
-    if file is None or file.before is not file.after:
-        return frozenset()
-    return frozenset(one.row for one in file.opened if one.key[0] == _OBJECTS)
+def _fixed(file: Ported | None, code: str) -> Iterator[int]:
+    """The rows in which offered fixes of a rule change a file that still stands as it is."""
+    # What gives both trees is the very same where nothing is written. Two that are made apart, be
+    # their trees equal, are of a file that is written: its rows are told in what it was.
+    if file is not None and file.before is file.after:
+        yield from (one.row for one in file.opened if one.key[0] == code)
 
 
 def _sentence(left: Left, path: str) -> str:

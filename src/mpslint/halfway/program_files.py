@@ -99,7 +99,9 @@ class ProgramFiles:
         something of the kind, and gone through once."""
         text = self.text_of(path)
         doubtful = understood_packages.doubtful_modules(
-            text, lambda module: self._is_own(path, module)
+            text,
+            lambda module: self._is_own(path, module),
+            lambda module: self._project_of(path).is_missing(path, module),
         )
         # What no Mac can import no Mac's tensor comes to.
         near = {
@@ -147,14 +149,12 @@ class ProgramFiles:
         """Whether another file may use a name of the module at `path`: its text has both."""
         stem = os.path.splitext(os.path.basename(path))[0]
         module = os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem
-        texts: list[bytes] = []
+        every = tuple(dict.fromkeys((*self._paths, *self.around(path))))
+        holding = self._project_of(path).modules.holding_alone
 
         def is_taken(name: str) -> bool:
-            if not texts:  # Most files with such a package keep nothing of it for others.
-                others = dict.fromkeys((*self._paths, *self.around(path)))
-                every = (self.text_of(one) for one in others if one != path)
-                texts.extend([b"", *(text for text in every if module.encode() in text)])
-            return any(name.encode() in text for text in texts)
+            users = tuple(one for one in holding(every, module.encode()) if one != path)
+            return bool(holding(users, name.encode()))
 
         return is_taken
 

@@ -20,10 +20,12 @@ _UNKNOWN = "is not known to work with tensors on MPS"
 _COMPILED = "is compiled for the CPU and CUDA"
 
 
-def doubtful_modules(text: bytes, is_own: Callable[[str], bool | None]) -> dict[str, str]:
+def doubtful_modules(
+    text: bytes, is_own: Callable[[str], bool | None], is_missing: Callable[[str], bool]
+) -> dict[str, str]:
     """The modules that a text seems to import and that are in doubt, by the first name, or by the
     whole one of compiled kernels of the project's own; each with the reason. `is_own` tells whether
-    the project has a module; None: nothing is known."""
+    the project has a module; None: nothing is known. `is_missing`: an import of it ends there."""
     found: dict[str, str] = {}
     by_first: dict[str, list[str]] = {}
     for module in imported_modules(text):
@@ -38,6 +40,8 @@ def doubtful_modules(text: bytes, is_own: Callable[[str], bool | None]) -> dict[
             continue
         lacks = holds_without_mps(first) or any(map(kernels_of, modules))
         if (is_near or lacks) and not any(map(is_own, modules)):
+            if all(map(is_missing, modules)):
+                continue
             found[first] = f"`{first}` {_UNKNOWN}"
     return found
 
@@ -80,6 +84,7 @@ def uses(
     for node in nodes:
         if isinstance(node, ast.Name) and node.id in named and isinstance(node.ctx, ast.Load):
             foreign = foreign or ForeignUses(tree, named, host_names(nodes), is_taken)
-            if node.lineno not in seen and not foreign.is_apart(node):
+            is_foreign = node.lineno not in seen and foreign.is_foreign(node)
+            if is_foreign and not foreign.is_apart(node):
                 seen.add(node.lineno)
                 yield node.lineno, named[node.id]

@@ -6,19 +6,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from mpslint.facts.priors import names_device
+from mpslint.halfway.unread_arrays import NARROW, TENSORS, Arrays, is_narrow
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.saying import SAYING
 from mpslint.sources.screening import moves_something
 
 _LATE = "comes before the dtype is chosen: what is float64 cannot be moved to MPS"
 _WIDE = "may be given float64, which cannot be moved to MPS"
 _ONLY_CUDA = "is done only where the device is CUDA"
 _TOLD = "is told whether the device is CUDA, and does for MPS what it does for the CPU"
-_SAYING = frozenset(
-    {"print", "bool", "str", "int", "repr", "format", "info", "debug", "all", "any"}
-)
+_UNHEARD = frozenset({*SAYING, "bool", "str", "int", "repr", "format", "all", "any"})
+"""Functions that do nothing with a device when they are told which it is."""
 _PINS = ("pin_memory", "non_blocking")
 _CHOSEN = "imports what the text does not say"
 _CONFIGURED = "makes what a configuration names"
@@ -31,25 +32,6 @@ _NO_OBJECT = "raises where there is no CUDA, whether a rule tells of it there or
 # built without CUDA.
 OF_CUDA = frozenset({"Event", "Stream", "ExternalStream", "CUDAGraph", "current_stream"})
 _MAX_TEXT = 60
-_SENT = frozenset({"from_numpy"})
-_TENSORS = ("tensor", "as_tensor")
-_NARROW = frozenset(
-    {"float", "float32", "half", "long", "int", "int64", "int32", "uint8", "bool", "FloatTensor"}
-    | {"single", "float16", "bfloat16", "int8", "int16", "type", "LongTensor", "IntTensor"}
-    | {"randint", "permutation", "argsort", "argmax", "argmin", "searchsorted", "bincount"}
-)
-_WIDENING = frozenset({"double", "to", "type", "astype", "mean", "std", "var", "dot"})
-"""Methods that may make float64 of what is none."""
-_NARROW_DTYPES = frozenset(
-    {"float32", "single", "float16", "half", "int64", "int32", "int16", "int8", "uint8", "bool"}
-)
-_MAKERS = frozenset(
-    {"array", "asarray", "zeros", "ones", "full", "empty", "eye", "identity", "arange", "linspace"}
-    | {"logspace", "geomspace", "meshgrid", "loadtxt", "genfromtxt", "load", "fromfile", "stack"}
-    | {"concatenate", "hstack", "vstack", "outer", "dot", "matmul", "cumsum", "mean", "std", "exp"}
-)
-_KEEPING = frozenset({"expand_dims", "asarray", "ascontiguousarray", "load", "stack", "squeeze"})
-"""Functions of NumPy that give back the dtype of what they are given, or read."""
 _OF_DTYPES = ("float", "double", "half", "dtype", "precision")
 _DTYPE_WORDS = tuple(word.encode() for word in _OF_DTYPES)
 # Fact: Python's grammar, a tensor that is made of what a function of NumPy gives.
@@ -72,7 +54,7 @@ class Steps:
         words = text.lower() if moves else text
         self._calls = b"torch" in text and _CALLED.search(text) is not None
         self._arrays = self._calls and _MAKES_OF_ARRAYS.search(text) is not None
-        self._batches = moves and any(name.encode() + b"(" in text for name in _TENSORS)
+        self._batches = moves and any(name.encode() + b"(" in text for name in TENSORS)
         self._tests = b"is_cuda" in text or (b"type" in text and b"cuda" in text)
         self._classes = moves and b"device" in text and (b"np" in text or b"numpy" in text)
         self._dtypes = moves and any(word in words for word in _DTYPE_WORDS)
@@ -84,7 +66,7 @@ class Steps:
         if self._calls:
             wanted.add(ast.Call)
         if self._arrays or self._batches:
-            wanted |= {*FUNCTIONS, ast.Assign}
+            wanted |= {*FUNCTIONS, ast.Assign, ast.Module}
         if self._tests:
             wanted |= {ast.Assign, ast.If, ast.Compare, ast.Call}
         if self._classes:
@@ -96,34 +78,21 @@ class Steps:
     def rows(self, text: bytes, nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
         """The rows of such steps, with what is in doubt; `nodes`: those of these kinds."""
         tests = self._tests and (b"is_cuda" in text or any(map(_compares_type, nodes)))
-        asking = (
-            {
-                _last(one.targets[0])
-                for one in nodes
-                if isinstance(one, ast.Assign) and _asks_type(one.value, frozenset())
-            }
-            if tests
-            else set()
-        ) - {""}
-        flags = {
-            _last(one.targets[0])
+        given = [
+            (name, one.value)
             for one in (nodes if tests else ())
-            if isinstance(one, ast.Assign) and _last(one.value) == "is_cuda"
-        }
+            if isinstance(one, ast.Assign) and (name := _last(one.targets[0]))
+        ]
+        asking = {name for name, value in given if _asks_type(value, frozenset())}
+        flags = {name for name, value in given if _last(value) == "is_cuda"}
         calls = (one for one in nodes if isinstance(one, ast.Call)) if self._classes else ()
         moves = [one.lineno for one in calls if _moved_alone(one)]
-        made = {one.name: one for one in nodes if isinstance(one, FUNCTIONS)}
-
-        held = _held_narrow(nodes) if self._arrays else frozenset()
-
-        def narrow(name: str) -> bool:
-            return name in held or (name in made and _makes_narrow(made[name]))
-
+        arrays = Arrays(nodes if self._arrays else ())
         for node in nodes:
             if self._batches and isinstance(node, FUNCTIONS):
                 yield from _moved_parts(node)
             if isinstance(node, ast.Call):
-                why = _of_call(node, narrow) if self._calls else ""
+                why = _of_call(node, arrays) if self._calls else ""
                 if not why and tests and _hands_on(node, flags):
                     why = _TOLD
                 if why:
@@ -163,8 +132,8 @@ def _text(node: ast.AST) -> str:
     return ast.unparse(node).splitlines()[0][:_MAX_TEXT]
 
 
-def _of_call(call: ast.Call, narrow: Callable[[str], bool]) -> str:
-    """What is in doubt of a call; `narrow` tells whether a function makes no array of float64."""
+def _of_call(call: ast.Call, arrays: Arrays) -> str:
+    """What is in doubt of a call."""
     function = call.func
     if isinstance(function, ast.Attribute):
         owner = function.value
@@ -179,7 +148,7 @@ def _of_call(call: ast.Call, narrow: Callable[[str], bool]) -> str:
         moved = function.attr == "cuda" or (_is_device(call) and len(call.args) == 1)
         if function.attr in ("to", "cuda") and moved:
             says_dtype = any(one.arg == "dtype" for one in call.keywords)
-            return _WIDE if not says_dtype and _is_unread_array(owner, narrow) else ""
+            return _WIDE if not says_dtype and arrays.is_unread(owner) else ""
     elif isinstance(function, ast.Name):
         if function.id in ("import_module", "__import__") and is_open(call):
             return _CHOSEN
@@ -222,39 +191,6 @@ def _last(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def _is_unread_array(node: ast.expr, narrow: Callable[[str], bool]) -> bool:
-    """`torch.from_numpy(scores)`, of which nothing says that it is not float64."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in _SENT:
-            made = node.args[0] if node.args else None
-            while isinstance(made, ast.Subscript):  # A part of an array is of its dtype.
-                made = made.value
-            named = made.func if isinstance(made, ast.Call) else made
-            is_known = isinstance(named, ast.Name) and narrow(named.id)
-            return not (_is_narrow(node) or is_known or _was_on_device(made))
-        if node.func.attr in _TENSORS:
-            made = node.args[0] if len(node.args) == 1 and not node.keywords else None
-            return _is_array_of_unknown(made, narrow)
-        if node.func.attr in _NARROW:
-            return False
-        node = node.func.value
-    return False
-
-
-def _is_array_of_unknown(node: ast.expr | None, narrow: Callable[[str], bool]) -> bool:
-    """`np.expand_dims(value, 0)`, which is of the dtype of what it is given."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    if not isinstance(node.func.value, ast.Name) or node.func.value.id not in ("np", "numpy"):
-        return False
-    if node.func.attr not in _KEEPING or _is_narrow(node) or not node.args:
-        return False
-    given = node.args[0]
-    while isinstance(given, ast.Subscript):
-        given = given.value
-    return not (isinstance(given, ast.Name) and narrow(given.id))
-
-
 def _moved_parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str]]:
     """`torch.tensor(rewards).to(device)`, where `rewards` is a part of a batch that the function is
     given: one that NumPy has made is float64, and a list of numbers is not."""
@@ -285,80 +221,13 @@ def _moved_parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[t
 def _is_part(node: ast.expr, parts: Container[str]) -> bool:
     """Whether a tensor is made of one of these names, of the dtype that it has."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in _TENSORS:
+        if node.func.attr in TENSORS:
             made = node.args[0] if len(node.args) == 1 else None
             says = any(one.arg == "dtype" for one in node.keywords)
             return isinstance(made, ast.Name) and made.id in parts and not says
-        if node.func.attr in _NARROW:
+        if node.func.attr in NARROW:
             return False
         node = node.func.value
-    return False
-
-
-def _held_narrow(nodes: Sequence[ast.AST]) -> frozenset[str]:
-    """The names that are given nothing but what NumPy makes whole numbers of, or of a dtype that
-    is said: `labels = np.random.randint(0, 3, size)`."""
-    narrow: dict[str, bool] = {}
-    for node in nodes:
-        for target in node.targets if isinstance(node, ast.Assign) else ():
-            for name in walk(target):
-                if isinstance(name, ast.Name):
-                    value = node.value  # type: ignore[attr-defined]
-                    is_narrow = name is target and isinstance(value, ast.Call)
-                    is_narrow = is_narrow and _makes_known(value)
-                    narrow[name.id] = narrow.get(name.id, True) and is_narrow
-    return frozenset(name for name, is_narrow in narrow.items() if is_narrow)
-
-
-def _was_on_device(node: ast.AST | None) -> bool:
-    """`net(x).cpu().numpy()`: no Mac's GPU holds float64, of which this could be."""
-    names = set()
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        names.add(node.func.attr)
-        node = node.func.value
-    return names >= {"cpu", "numpy"} and names.isdisjoint(_WIDENING)
-
-
-def _makes_known(call: ast.Call) -> bool:
-    if any(map(_says_narrow, call.keywords)) or _was_on_device(call):
-        return True
-    name = _last(call.func)
-    if name == "astype" and call.args:
-        given = call.args[0]
-        said = given.value if isinstance(given, ast.Constant) else _last(given)
-        return said in _NARROW_DTYPES
-    return name in _NARROW and "np" in ast.unparse(call.func).split(".")[0]
-
-
-def _makes_narrow(function: ast.AST) -> bool:
-    """Whether a function says of each array that it makes, and of one at least, that it is none of
-    float64: what it fills these with changes no dtype."""
-    made = [
-        one
-        for one in walk(function)
-        if isinstance(one, ast.Call)
-        and isinstance(one.func, ast.Attribute)
-        and isinstance(one.func.value, ast.Name)
-        and one.func.value.id in ("np", "numpy")
-        and one.func.attr in _MAKERS
-    ]
-    return bool(made) and all(any(map(_says_narrow, one.keywords)) for one in made)
-
-
-def _says_narrow(given: ast.keyword) -> bool:
-    value = given.value
-    said = value.value if isinstance(value, ast.Constant) else _last(value)
-    return given.arg == "dtype" and said in _NARROW_DTYPES
-
-
-def _is_narrow(node: ast.AST) -> bool:
-    for one in walk(node):
-        if isinstance(one, ast.Attribute) and one.attr in _NARROW:
-            return True
-        if isinstance(one, ast.Constant) and one.value in _NARROW:
-            return True
-        if isinstance(one, ast.keyword) and one.arg == "dtype":
-            return True
     return False
 
 
@@ -370,16 +239,6 @@ def _kept_for_cuda(node: ast.If, asking: Container[str]) -> Iterator[ast.stmt]:
         if isinstance(statement, ast.Assign):
             if any(names_device(_last(target)) for target in statement.targets):
                 yield statement
-
-
-def _hands_on(call: ast.Call, flags: Container[str]) -> bool:
-    """`to_tensor(x, cuda)` behind `cuda = net.weight.is_cuda`: what is done there on any other
-    device than CUDA is what was done on the CPU."""
-    name = _last(call.func)
-    if name in _SAYING or name.startswith("assert") or ast.unparse(call.func).startswith("torch."):
-        return False
-    given = [*call.args, *(one.value for one in call.keywords if one.arg not in _PINS)]
-    return any(_last(one) == "is_cuda" or _last(one) in flags for one in given)
 
 
 def _asks_type(test: ast.expr, asking: Container[str]) -> bool:
@@ -401,6 +260,17 @@ def _compares_type(node: ast.AST) -> bool:
     if "cuda" not in words or "mps" in words:
         return False
     return any(_last(one) == "type" for one in walk(node))
+
+
+def _hands_on(call: ast.Call, flags: Container[str]) -> bool:
+    """`to_tensor(x, cuda)` behind `cuda = net.weight.is_cuda`: what is done there on any other
+    device than CUDA is what was done on the CPU."""
+    given = [*call.args, *(one.value for one in call.keywords if one.arg not in _PINS)]
+    if not any(_last(one) == "is_cuda" or _last(one) in flags for one in given):
+        return False
+    name = _last(call.func)
+    is_unheard = name in _UNHEARD or name.startswith("assert")
+    return not is_unheard and not ast.unparse(call.func).startswith("torch.")
 
 
 def _moved_alone(node: ast.Call) -> str:
@@ -444,7 +314,7 @@ def _is_of_numpy(node: ast.expr, owner: ast.ClassDef) -> bool:
         root = node.func
         while isinstance(root, ast.Attribute):
             root = root.value
-        return isinstance(root, ast.Name) and root.id in ("np", "numpy") and not _is_narrow(node)
+        return isinstance(root, ast.Name) and root.id in ("np", "numpy") and not is_narrow(node)
     if isinstance(node, ast.BinOp):
         return _is_of_numpy(node.left, owner) or _is_of_numpy(node.right, owner)
     return False

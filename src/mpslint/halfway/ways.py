@@ -85,7 +85,8 @@ class _All:
         if known is None:
             parts = parts_of(path)
             first = len(self.called)
-            defined = frozenset(one.owner or one.name for one in parts) - {""}
+            named = ((one.owner, f".{one.owner}") if one.owner else one.called for one in parts)
+            defined = frozenset(name for names in named for name in names) - {"", "."}
             own = ((1 << len(parts)) - 1) << first
             known = self._files[path] = _File(defined, own, first)
             for number, part in enumerate(parts, first):
@@ -99,15 +100,18 @@ class _All:
         self.called.append(name)
         self.bits_of[name] = self.bits_of.get(name, 0) | bit
         self._names.append(part.names)
-        self._waiting |= {part.owner, part.name}
+        called = part.called
+        self._waiting |= {part.owner, f".{part.owner}", *called}
         if part.owner:
-            self._of_class[part.owner] = self._of_class.get(part.owner, 0) | bit
+            for one in (part.owner, f".{part.owner}"):
+                self._of_class[one] = self._of_class.get(one, 0) | bit
         else:
             self.loose |= bit
         if part.is_run_unnamed:
             self.unasked |= bit
         else:
-            self._of_name[part.name] = self._of_name.get(part.name, 0) | bit
+            for one in called:
+                self._of_name[one] = self._of_name.get(one, 0) | bit
 
     def uses(self, at: int) -> _Waiting:
         """What waits for the names that a part uses."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MESSAGE = "Make an event of the device that is there"
 _PLAIN = "whether the events of the file are used as those of MPS can be"
-_KEPT = "the name of the class of events, by function"
+_KEPT = "the events that the file makes and that have a fix"
 _NAMES = ("event_type", "device_event")
 _EVENTS = ("torch.cuda.Event", "torch.cuda.streams.Event")
 # Fact: torch/mps/event.py: `record()`, `wait()`, `query()`, `synchronize()` and `elapsed_time(end)`

@@ -18,7 +18,7 @@ from mpslint.patterns.late_casts import casts_put_first
 from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.switches import asked
-from mpslint.patterns.text import holds_comment, replace_span
+from mpslint.patterns.text import holds_comment, quote, replace_span
 from mpslint.patterns.waits import waits_along
 from mpslint.records import NamedTuple
 from mpslint.semantics.terms.facts_known import backend_word
@@ -48,7 +48,7 @@ def mps_beside_named(context: Context, test: ast.expr) -> Fix | None:
         return None
     source, node = context.source, choice.node
     cpu, named = source.segment(choice.cpu), source.segment(choice.named)
-    mark = cpu[0]
+    mark = quote(source, choice.cpu)
     mps, condition = f"{mark}mps{mark}", mps_available(context, torch)
     if not choice.keeps_cpu and not _is_number(choice.named):
         condition += f" and {_as_text(context, node, choice.named)} != {cpu}"

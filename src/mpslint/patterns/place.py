@@ -97,7 +97,8 @@ def comes_along(context: Context) -> bool:
 
 
 def _brings_torch(context: Context, item: ast.Import | ast.ImportFrom) -> bool:
-    """Whether a module of the project is imported that imports torch itself."""
+    """Whether a module of the project is imported that imports torch itself, come what may: one
+    that only tries to, or does so for a type checker, works without it."""
     if context.elsewhere is None:
         return False
     names = {alias.name for alias in item.names}
@@ -105,9 +106,8 @@ def _brings_torch(context: Context, item: ast.Import | ast.ImportFrom) -> bool:
         local = item.names[0].asname or item.names[0].name
         bound = context.names.module.bindings.get(local, ())
         names = {(one.qualified or "").rpartition(".")[0] for one in bound if one.kind == "import"}
-    return any(
-        context.elsewhere.offers(context.source.path, f"{name}.torch") for name in names if name
-    )
+    path = context.source.path
+    return any(context.elsewhere.brings(path, name, "torch") for name in names if name)
 
 
 def _behind_visible_devices(context: Context, place: Place) -> Place | None:

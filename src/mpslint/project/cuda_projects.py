@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import least_share, package_names
 from mpslint.project.compiled.built_extensions import BuiltExtensions
 from mpslint.project.compiled.extensions import built_by
-from mpslint.project.layout.import_texts import imported_modules, module_name, runs_files
-from mpslint.project.layout.modules import MAIN, Modules
+from mpslint.project.layout.import_texts import MAIN, imported_modules, module_name, runs_files
+from mpslint.project.layout.modules import Modules
 from mpslint.project.layout.setup_texts import setup_text
 from mpslint.project.published.published import Published
 from mpslint.project.runs.certain_imports import ANY_MODULE, certain_imports, texts_of

@@ -175,10 +175,12 @@ class Neighbours(NotLookedAt):
         return self._definition(self._absolute(path), qualified, words)
 
     def offers(self, path: str, qualified: str) -> bool:
-        path = self._absolute(path)
-        return self._answer(
-            path, ("offers", qualified), lambda path: self._stars.offers(path, qualified), False
-        )
+        ask = self._stars.offers
+        return self._answer(path, ("offers", qualified), lambda at: ask(at, qualified), False)
+
+    def brings(self, path: str, module: str, package: str) -> bool:
+        asked = "brings", module, package
+        return self._answer(path, asked, lambda path: self._stars.brings(path, *asked[1:]), False)
 
     def imports_on(self, path: str, module: str) -> int:
         return self._heard_of(self._runs.imports_on(self._absolute(path), module))
@@ -290,13 +292,12 @@ class Neighbours(NotLookedAt):
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         path = os.path.abspath(path)
-        question = ("uses", path, name, method)
-        return self._told(question, lambda: self._mentions.uses(path, name, method=method), True)
+        question, ask = ("uses", path, name, method), self._mentions.uses
+        return self._told(question, lambda: ask(path, name, method=method), True)
 
     def is_unreached(self, path: str) -> bool:
-        path = os.path.abspath(path)
-        question = ("unreached", path)
-        return self._told(question, lambda: self._mentions.unreached.includes_loose(path), False)
+        path, loose = os.path.abspath(path), self._mentions.unreached.includes_loose
+        return self._told(("unreached", path), lambda: loose(path), False)
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         path = os.path.abspath(path)
@@ -327,9 +328,8 @@ class Neighbours(NotLookedAt):
         return self._told(question, lambda: calls(path, name, kept, is_asked=is_asked), None)
 
     def gives_text(self, path: str, given: Given) -> bool | None:
-        path = os.path.abspath(path)
-        question = ("text", path, given)
-        return self._told(question, lambda: self._given_around.texts(path, given), None)
+        path, ask = os.path.abspath(path), self._given_around.texts
+        return self._told(("text", path, given), lambda: ask(path, given), None)
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         path = os.path.abspath(path)

@@ -10,6 +10,7 @@ from mpslint.errors import BadSettings
 from mpslint.folders.looks import Looked
 from mpslint.patterns.asking_order import asks_cuda_first, cuda_first
 from mpslint.patterns.styles import helper_lines
+from mpslint.project.compiled.missing_modules import is_missing
 from mpslint.project.layout.import_places import imports_shown, is_part_of_name
 from mpslint.project.layout.modules import Modules, package_root
 from mpslint.project.layout.whole import Projects
@@ -69,6 +70,11 @@ class Project(Neighbours):
         """The modules of the project that the file at `path` is of; none where they are many."""
         whole = self._projects.of(os.path.abspath(path))
         return whole.modules if whole is not None else ()
+
+    def is_missing(self, path: str, module: str) -> bool:
+        """Whether whoever imports a module of the package of the file at `path` ends there."""
+        path = os.path.abspath(path)
+        return is_missing(self.modules, self._projects.building(path), path, module)
 
     def sees_gpus_late(self, path: str) -> str:
         return self._importers.sees_gpus_late(os.path.abspath(path))

@@ -113,7 +113,7 @@ def texts_by_cell(source: SourceFile) -> dict[int | None, str]:
     return {None: source.text}
 
 
-def kept_beside(path: str, data: bytes) -> bytes:
+def without_pictures(path: str, data: bytes) -> bytes:
     """The bytes of a file that are kept beside those of others: of a notebook no pictures."""
     if not is_notebook(path):
         return data

@@ -21,7 +21,7 @@ from mpslint.model import Applicability, Severity
 from mpslint.porting.bringing import brings, is_aid, narrows, ran, silences
 from mpslint.porting.in_the_way import is_mended, keeps_out, raises_there_alone, weighs
 from mpslint.sources.files import spoken_path
-from mpslint.sources.opening import is_notebook, kept_beside, open_source, row_in_text
+from mpslint.sources.opening import is_notebook, open_source, row_in_text, without_pictures
 from mpslint.sources.reading import read_bytes
 from mpslint.together.beside import Beside
 from mpslint.together.withheld import Projects
@@ -153,7 +153,7 @@ class Fixed:
         self._file, self._settings, self._project = file, settings, project
         known = project.modules.text(os.path.abspath(file.path))
         if known is None:  # A notebook whose pictures are more than a project reads of others.
-            known = kept_beside(file.path, read_bytes(file.path, settings.max_file_size))
+            known = without_pictures(file.path, read_bytes(file.path, settings.max_file_size))
         self._data = known
 
     def keeps(self, finding: Finding) -> bool:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
 from mpslint.project.layout.import_places import imports_shown, places
+from mpslint.project.layout.import_texts import MAIN
 from mpslint.project.layout.linked_modules import is_cut_off, linked_below
-from mpslint.project.layout.modules import MAIN, package_root
+from mpslint.project.layout.modules import package_root
 from mpslint.records import NamedTuple
 from mpslint.semantics.context import Context
 from mpslint.semantics.syntax.index import FUNCTIONS

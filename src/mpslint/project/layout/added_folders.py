@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from mpslint.project.layout.import_texts import imported_modules
 
 WORD = b"sys.path"
 """A file without it adds none."""
@@ -24,6 +26,50 @@ _HERE = frozenset({"getcwd", "cwd"})
 _PARTS = {"pardir": "..", "curdir": "."}
 _DEEP = 12
 """Names that are made of names, and calls in calls, are followed so deep."""
+
+
+class AddedFolders:
+    """The folders that the files of a project add, worked out once for each."""
+
+    def __init__(
+        self,
+        text_of: Callable[[str], bytes | None],
+        tree_of: Callable[[str], ast.Module | None],
+        is_file: Callable[[str], bool],
+        head: str,
+    ) -> None:
+        self._text_of, self._tree_of, self._is_file = text_of, tree_of, is_file
+        self._head = head
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._imported: dict[str, dict[str, tuple[str, ...]]] = {}
+
+    def take_over(self, known: AddedFolders, changed: Collection[str]) -> None:
+        """Takes over what another one knows of other files than those that `changed`."""
+        self._known.update(
+            {path: added for path, added in known._known.items() if path not in changed}
+        )
+
+    def by(self, path: str) -> tuple[str, ...]:
+        """The folders that the file at the absolute `path` adds."""
+        if path not in self._known:
+            self._known[path] = ()
+            if path.endswith(".py") and WORD in (self._text_of(path) or b""):
+                tree = self._tree_of(path)
+                if tree is not None:
+                    self._known[path] = added_folders(tree, path, [self._head])
+        return self._known[path]
+
+    def by_imported(self, path: str) -> dict[str, tuple[str, ...]]:
+        """The modules beside the file at the absolute `path` that it imports, each with the folders
+        that it adds."""
+        if path not in self._imported:
+            folder = os.path.dirname(path)
+            names = imported_modules(self._text_of(path) or b"")
+            beside = (os.path.join(folder, f"{one}.py") for one in names if one.isidentifier())
+            self._imported[path] = {
+                one: self.by(one) for one in beside if one != path and self._is_file(one)
+            }
+        return self._imported[path]
 
 
 def added_folders(tree: ast.Module, path: str, heads: Iterable[str]) -> tuple[str, ...]:
@@ -58,16 +104,40 @@ def _starts(path: str, heads: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _added(tree: ast.Module) -> Iterator[ast.expr]:
-    """What is put on `sys.path` anywhere in a file."""
+    """What is put on `sys.path` anywhere in a file, by a function of its own as well:
+    `add_path(lib)`."""
+    found: list[ast.expr] = []
+    calls: list[ast.Call] = []
     for item in ast.walk(tree):
         if isinstance(item, ast.AugAssign) and _is_path(item.target):
-            yield from _items(item.value)
-        elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
-            place = _ADDING.get(item.func.attr)
-            if place is None or not _is_path(item.func.value) or len(item.args) <= place:
-                continue
-            given = item.args[place]
-            yield from _items(given) if item.func.attr == "extend" else (given,)
+            found += _items(item.value)
+        elif isinstance(item, ast.Call):
+            function = item.func
+            if isinstance(function, ast.Name):
+                calls.append(item)
+            elif isinstance(function, ast.Attribute):
+                place = _ADDING.get(function.attr)
+                if place is not None and _is_path(function.value) and len(item.args) > place:
+                    given = item.args[place]
+                    found += _items(given) if function.attr == "extend" else (given,)
+    adding = dict(_adding(tree, [one for one in found if isinstance(one, ast.Name)]))
+    for call in calls if adding else ():
+        at = adding.get(call.func.id)  # type: ignore[attr-defined]
+        if at is not None and at < len(call.args):
+            found.append(call.args[at])
+    yield from found
+
+
+def _adding(tree: ast.Module, names: Iterable[ast.Name]) -> Iterator[tuple[str, int]]:
+    """The functions of a file that put what they are given there, and where they take it; `names`
+    are put there somewhere."""
+    for name in names:
+        for function in tree.body:
+            if isinstance(function, ast.FunctionDef):
+                taken = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+                last = function.end_lineno or function.lineno
+                if name.id in taken and function.lineno <= name.lineno <= last:
+                    yield function.name, taken.index(name.id)
 
 
 def _items(node: ast.expr) -> Iterable[ast.expr]:

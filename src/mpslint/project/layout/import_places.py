@@ -12,7 +12,8 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.project.layout.added_folders import WORD, added_folders
-from mpslint.project.layout.modules import MAIN, package_root
+from mpslint.project.layout.import_texts import MAIN
+from mpslint.project.layout.modules import package_root
 from mpslint.records import NamedTuple
 from mpslint.sources.files import read_regular
 

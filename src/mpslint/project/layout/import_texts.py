@@ -6,8 +6,8 @@ import os
 import re
 from functools import lru_cache
 
-from mpslint.project.layout.modules import MAIN
-
+# Fact: Python's grammar, the test by which a module knows that it is the program.
+MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]*)"
     rb"|import[ \t]+(?P<plain>[\w., \t]+))",

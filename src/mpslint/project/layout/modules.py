@@ -9,7 +9,6 @@ see whether it still holds.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
@@ -17,16 +16,17 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
 from mpslint.folders.looks import is_marked, modules_in
-from mpslint.project.layout.added_folders import WORD, added_folders
+from mpslint.project.layout.added_folders import AddedFolders
 from mpslint.project.layout.definition_texts import may_say
 from mpslint.project.layout.file_sets import FileSets
+from mpslint.project.layout.import_texts import MAIN
 from mpslint.project.layout.kept_contexts import KeptContexts
 from mpslint.project.layout.kept_texts import KeptTexts
 from mpslint.project.layout.word_holders import WordHolders
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.relevance import OWN_MOVE
 from mpslint.sources.files import BUILT, VERSIONED, read_regular
-from mpslint.sources.opening import kept_beside
+from mpslint.sources.opening import without_pictures
 from mpslint.sources.reading import ABSENT, sign_of
 from mpslint.sources.screening import holds_one, imported_words, names_in
 from mpslint.sources.trees import Trees
@@ -44,8 +44,6 @@ _MOST_BESIDE = 64
 _UP = 6
 """So many folders up a package is looked for whose tests a file may be one of."""
 INSTALLING = ("setup.py", "pyproject.toml", "setup.cfg")
-# Fact: Python's grammar, the test by which a module knows that it is the program.
-MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
 _Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
 _Found = dict[str, tuple[str | None, tuple[str, ...]]]
@@ -82,7 +80,7 @@ class Modules(WordHolders):
         self._found_from: dict[str, _Found] = {}  # by that file
         self._lone: dict[tuple[str, str], tuple[str | None, tuple[str, ...]]] = {}  # beside it
         self._files: dict[str, bool] = {}
-        self._added: dict[str, tuple[str, ...]] = {}
+        self._added = AddedFolders(self.text, self.tree, self._is_file, project_roots(settings)[0])
         self._roots: dict[str, str] = {}
         self._around_folders: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._scripts: dict[str, bool] = {}
@@ -108,7 +106,7 @@ class Modules(WordHolders):
         self._signs.update(known._signs)
         self.marks.update(known.marks)
         self._beside.update(known._beside)
-        self._added.update(_without(known._added, changed))
+        self._added.take_over(known._added, changed)
         self._scripts.update(_without(known._scripts, changed))
         self._texts.take_over(known._texts, changed)
         self._kernels.update(_without(known._kernels, changed))
@@ -128,24 +126,27 @@ class Modules(WordHolders):
             return None, ()
         known = self._found_from.get(path)
         if known is None:
-            key = (os.path.dirname(path), self.is_script_of_package(path), self._added_by(path))
+            key = (os.path.dirname(path), self.is_script_of_package(path), self._added.by(path))
             known = self._found_from[path] = self._found.setdefault(key, {})
         if module not in known:
             known[module] = self._find(path, module)
         if known[module][0] is not None or module.startswith(".") or (path, module) in self._lone:
             return self._lone.get((path, module), known[module])
-        self._lone[path, module] = self._beside_program(path, module, known[module][1])
-        return self._lone[path, module]
+        found = self._beside_program(path, module, known[module][1])
+        if found[0] is None:
+            found = self._told_by_others(path, module, found[1])
+        self._lone[path, module] = found
+        return found
 
-    def _added_by(self, path: str) -> tuple[str, ...]:
-        """The folders that a file puts on `sys.path`."""
-        if path not in self._added:
-            self._added[path] = ()
-            if path.endswith(".py") and WORD in (self.text(path) or b""):
-                tree = self.tree(path)
-                if tree is not None:
-                    self._added[path] = added_folders(tree, path, self._of_project[:1])
-        return self._added[path]
+    def _told_by_others(
+        self, path: str, module: str, looked: tuple[str, ...]
+    ) -> tuple[str | None, tuple[str, ...]]:
+        """The file of a module in a folder that a module beside the one at `path`, which that
+        imports, puts on `sys.path`: `import _init_paths`."""
+        added = self._added.by_imported(path)
+        more, parts = [*looked, *added], module.split(".")
+        found = (self._in_folder(one, parts, more) for each in added.values() for one in each)
+        return next(filter(None, found), None), tuple(more)
 
     def _find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         dots = len(module) - len(module.lstrip("."))
@@ -160,7 +161,7 @@ class Modules(WordHolders):
             first = (own,) if self.is_script_of_package(path) else ()
             around, inside = self._folders_around(path)
             last = inside if len(parts) > 1 else ()
-            folders = dict.fromkeys((*first, *around, *self._added_by(path), *last))
+            folders = dict.fromkeys((*first, *around, *self._added.by(path), *last))
         looked: list[str] = []
         for folder in folders:
             found = self._in_folder(folder, parts, looked)
@@ -433,7 +434,7 @@ class Modules(WordHolders):
         if self.sign(path)[1] > _MAX_BYTES or not self._is_file(path):
             return None
         try:
-            return kept_beside(path, read_regular(path, _MAX_BYTES))
+            return without_pictures(path, read_regular(path, _MAX_BYTES))
         except OSError:
             return None
 

@@ -84,6 +84,10 @@ class OutOfReach(NotLookedAt):
         self._note(qualified)
         return False
 
+    def brings(self, path: str, module: str, package: str) -> bool:
+        self._note(module)
+        return False
+
     def imports_on(self, path: str, module: str) -> int:
         self._note(module)
         return ALL
@@ -266,6 +270,9 @@ class Distant(NotLookedAt):
 
     def offers(self, path: str, qualified: str) -> bool:
         return self._neighbours.offers(path, qualified)
+
+    def brings(self, path: str, module: str, package: str) -> bool:
+        return self._neighbours.brings(path, module, package)
 
     def imports_on(self, path: str, module: str) -> int:
         return ALL

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,24 @@ class Stars:
         """By file: the names that it binds, and what it takes all names of; of files with such
         imports alone, since the others are asked most."""
         self._plain: set[str] = set()
+
+    def brings(self, path: str, module: str, package: str, depth: int = _DEPTH) -> bool:
+        """Whether the module that the file at `path` names says `import package` at its margin, in
+        no `try` and no `if`, or takes all names there of one that does."""
+        found, looked = self._modules.find(path, module)
+        self._note(looked)
+        if found is None or found == path or not depth:
+            return False
+        text = self._modules.text(found) or b""
+        may = package.encode("utf-8", "replace") in text or _STAR.search(text) is not None
+        tree = self._modules.tree(found) if may else None
+        for item in tree.body if tree is not None else ():
+            if isinstance(item, ast.Import) and any(_binds(one, package) for one in item.names):
+                return True
+            if isinstance(item, ast.ImportFrom) and item.names[0].name == "*":
+                if self.brings(found, "." * item.level + (item.module or ""), package, depth - 1):
+                    return True
+        return False
 
     def offers(self, path: str, qualified: str, depth: int = _DEPTH) -> bool:
         """Whether the module that the file at `path` names has the name, from wherever."""
@@ -82,3 +101,9 @@ class Stars:
             return False
         context = self._context(path)
         return context is not None and name in context.names.module.bindings
+
+
+def _binds(alias: ast.alias, package: str) -> bool:
+    """Whether an import gives a package its own name."""
+    inner = alias.name.startswith(f"{package}.") and alias.asname is None
+    return inner or (alias.name == package and alias.asname in (None, package))

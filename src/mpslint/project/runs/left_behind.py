@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
 from mpslint.patterns.read_to import is_read_to
+from mpslint.project.layout.modules import is_foreign
 from mpslint.records import NamedTuple
 from mpslint.semantics.destinations.followed_on_cuda import followed_on_cuda
 from mpslint.semantics.operands.lacking_kernels import lacking_kernels
 from mpslint.semantics.operands.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
 from mpslint.semantics.syntax.expressions import asked_for_type
-from mpslint.semantics.syntax.index import FUNCTIONS, below
+from mpslint.semantics.syntax.index import FUNCTIONS, below, walk
 from mpslint.semantics.wide.typed_by_name import SPEAKING_OF_TYPES, raising_types, typed_by_name
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import harms
@@ -26,7 +27,7 @@ from mpslint.semantics.worlds.machines import MACS
 from mpslint.sources.files import spoken_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from mpslint.model import Finding
     from mpslint.semantics.context import Context
@@ -58,6 +59,8 @@ DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
 """Methods that somebody else calls for an object of the class."""
 _MAX_TEXT = 60
+_FEW = 4
+"""From so many arguments on calls are not told apart."""
 
 
 def lacks_kernel(finding: Finding) -> bool:
@@ -95,9 +98,20 @@ class Part(NamedTuple):
     first: int
     last: int
     names: frozenset[str]
-    """All names that it uses."""
+    """All names that it uses; of what is called as an attribute, with up to three arguments,
+    `.name` and `name/3`."""
     is_table: bool = False
     """A table of things of which somebody will choose one."""
+    needs: int = 0
+    """So many arguments a function takes at least; of many it is not told how many."""
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What somebody uses who may run it. An object has a method (`net.train()`); a function is
+        a module's, and is not called with fewer arguments than it needs."""
+        if self.owner:
+            return self.name, f".{self.name}"
+        return self.name, *(f"{self.name}/{number}" for number in range(self.needs, _FEW))
 
     @property
     def is_run_unnamed(self) -> bool:
@@ -107,9 +121,26 @@ class Part(NamedTuple):
 
     def is_run(self, names: set[str]) -> bool:
         """Whether somebody who uses these names may run it."""
-        if self.owner and self.owner not in names:
+        if self.owner and names.isdisjoint((self.owner, f".{self.owner}")):
             return False
-        return self.name in names or self.is_run_unnamed
+        return self.is_run_unnamed or not names.isdisjoint(self.called)
+
+
+class Seen(NamedTuple):
+    """How a module is read."""
+
+    foreign: Container[str] = frozenset({"torch"})
+    """Names of packages that no project defines, and of what is theirs."""
+    gone: Container[int] = frozenset()
+    """The rows in which nothing is moved to CUDA any more."""
+
+    @classmethod
+    def of(cls, tree: ast.Module, gone: Container[int] = frozenset()) -> Seen:
+        return cls(_foreign(tree), gone)
+
+
+TORCH = Seen()
+"""For who asks what a module is made of, and not what that uses."""
 
 
 def places(context: Context) -> Iterator[Place]:
@@ -151,26 +182,26 @@ def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False
     return Place(path, row, context.line(node), text, why, is_mended)
 
 
-def parts(tree: ast.Module) -> list[Part]:
+def parts(tree: ast.Module, seen: Seen = TORCH) -> list[Part]:
     """What a module is made of, but for what it does as a program."""
     found: list[Part] = []
     loose: list[ast.stmt] = []
     for statement in tree.body:
         if isinstance(statement, FUNCTIONS):
-            found.append(_part("", statement.name, statement, [statement]))
+            found.append(_part("", statement.name, statement, [statement], seen))
         elif isinstance(statement, ast.ClassDef):
             rest: list[ast.AST] = [*statement.bases, *statement.decorator_list]
             for item in statement.body:
                 if isinstance(item, FUNCTIONS):
-                    found.append(_part(statement.name, item.name, item, [item]))
+                    found.append(_part(statement.name, item.name, item, [item], seen))
                 else:
                     rest.append(item)
-                    found.append(_part(statement.name, "", item, [item]))
+                    found.append(_part(statement.name, "", item, [item], seen))
             first, last = _head(statement)
-            found.append(Part(statement.name, "", first, last, used(rest)))
+            found.append(Part(statement.name, "", first, last, used(rest, seen)))
         elif not is_program(statement):
             loose.append(statement)
-    return [*found, *map(_loose, loose)]
+    return [*found, *(_loose(one, seen) for one in loose)]
 
 
 def _head(statement: ast.ClassDef) -> tuple[int, int]:
@@ -178,7 +209,7 @@ def _head(statement: ast.ClassDef) -> tuple[int, int]:
     return _top(statement), max(statement.lineno, _top(statement.body[0]) - 1)
 
 
-def _loose(statement: ast.stmt) -> Part:
+def _loose(statement: ast.stmt, seen: Seen) -> Part:
     """What an import does; what only gives something a name, alone or in a table, matters to those
     who use that name."""
     name, is_table = "", False
@@ -188,17 +219,17 @@ def _loose(statement: ast.stmt) -> Part:
             name = statement.targets[0].id
             is_table = isinstance(value, ast.Dict | ast.List | ast.Tuple | ast.Set)
     last = statement.end_lineno or statement.lineno
-    return Part("", name, statement.lineno, last, used([statement]), is_table)
+    return Part("", name, statement.lineno, last, used([statement], seen), is_table)
 
 
-def programs(tree: ast.Module) -> list[Part]:
+def programs(tree: ast.Module, seen: Seen = TORCH) -> list[Part]:
     """What a file does when it is run by itself: below its test of `__name__`, else by calls that
     stand at its top; empty for one that only defines things."""
     main = [one for one in tree.body if is_program(one)]
     loose = [one for one in tree.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef))]
     if not main and not any(_runs(one) for one in loose):
         return []
-    return list(map(_loose, loose))
+    return [_loose(one, seen) for one in loose]
 
 
 def _runs(statement: ast.stmt) -> bool:
@@ -209,8 +240,18 @@ def _runs(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
 
 
-def _part(owner: str, name: str, node: ast.stmt, body: Sequence[ast.AST]) -> Part:
-    return Part(owner, name, _top(node), node.end_lineno or node.lineno, used(body))
+def _part(owner: str, name: str, node: ast.stmt, body: Sequence[ast.AST], seen: Seen) -> Part:
+    last = node.end_lineno or node.lineno
+    return Part(owner, name, _top(node), last, used(body, seen), needs=_needs(node))
+
+
+def _needs(node: ast.stmt) -> int:
+    """How many arguments a function has to be given; what marks it may take others."""
+    if not isinstance(node, FUNCTIONS) or node.decorator_list:
+        return 0
+    given = node.args
+    plain = len(given.posonlyargs) + len(given.args) - len(given.defaults)
+    return plain + sum(one is None for one in given.kw_defaults)
 
 
 def _top(node: ast.stmt) -> int:
@@ -232,9 +273,39 @@ _WITHOUT_NAMES: frozenset[type] = frozenset(
 """What fields of nodes hold that uses no name, as far as there is much of it."""
 
 
-def used(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """The names that code uses; also those in strings, by which others are looked up."""
+_DEVICES = frozenset({"cuda", "cpu"})
+"""Methods that are called as devices are: a text that says one names a device, unless something is
+looked up by a text that does not stand there."""
+_LOOKING_METHODS = frozenset({"attrgetter", "methodcaller", "__getattribute__"})
+_LOOKING = _LOOKING_METHODS | {"getattr", "vars", "globals", "locals", "eval", "exec"}
+_MOVE = "cuda"
+
+
+def _foreign(tree: ast.Module) -> frozenset[str]:
+    """The names that an import gives what is no project's, and nothing else in the module."""
+    found, others = {"torch"}, set[str]()
+    for node in walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                name = one.asname or one.name.partition(".")[0]
+                (found if is_foreign(one.name) else others).add(name)
+        elif isinstance(node, ast.ImportFrom):
+            names = found if not node.level and is_foreign(node.module or "") else others
+            names |= {one.asname or one.name for one in node.names}
+        elif isinstance(node, ast.arg):
+            others.add(node.arg)
+        elif isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            others.add(node.name)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            others.add(node.id)
+    return frozenset(found - others)
+
+
+def used(nodes: Iterable[ast.AST], seen: Seen = TORCH) -> frozenset[str]:
+    """The names that code uses; also those in strings, by which others are looked up. What is found
+    in a package that no project defines (`torch.cuda`, `np.load`) is none of them."""
     found: set[str] = set()
+    foreign, gone = seen
     waiting: list[Any] = list(nodes)
     push, add = waiting.append, found.add
     for node in waiting:  # It grows meanwhile.
@@ -242,14 +313,28 @@ def used(nodes: Iterable[ast.AST]) -> frozenset[str]:
         if kind is ast.Name:
             add(node.id)
         elif kind is ast.Attribute:
-            add(node.attr)
+            if not _is_of(node, foreign) and (node.attr != _MOVE or node.lineno not in gone):
+                add(node.attr)
             push(node.value)
         elif kind is ast.Constant:
-            if node.value.__class__ is str and node.value.isidentifier():
-                add(node.value)
+            text = node.value
+            if text.__class__ is str and text.isidentifier() and text not in _DEVICES:
+                add(text)
         # Calls are most of what is left, and are spelled out.
         elif kind is ast.Call:
-            push(node.func)
+            number = _number(node)
+            function = node.func
+            if number < _FEW and function.__class__ is ast.Attribute:
+                if not _is_of(function, foreign) and (
+                    function.attr != _MOVE or function.lineno not in gone
+                ):
+                    add(f".{function.attr}")
+                    add(f"{function.attr}/{number}")
+                push(function.value)
+            else:
+                push(function)
+            if _looks_up(node.func):
+                found |= _looked_up(node)
             waiting += node.args
             for keyword in node.keywords:
                 push(keyword.value)
@@ -263,6 +348,33 @@ def used(nodes: Iterable[ast.AST]) -> frozenset[str]:
                 elif inner not in _WITHOUT_NAMES:
                     push(child)
     return frozenset(found)
+
+
+def _number(call: ast.Call) -> int:
+    """How many arguments a call gives, as far as that is known."""
+    if any(isinstance(one, ast.Starred) for one in call.args):
+        return _FEW
+    if any(one.arg is None for one in call.keywords):
+        return _FEW
+    return len(call.args) + len(call.keywords)
+
+
+def _is_of(node: ast.expr, foreign: Container[str]) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in foreign
+
+
+def _looks_up(function: ast.expr) -> bool:
+    if isinstance(function, ast.Attribute):
+        return function.attr in _LOOKING_METHODS
+    return isinstance(function, ast.Name) and function.id in _LOOKING
+
+
+def _looked_up(call: ast.Call) -> frozenset[str]:
+    """What a call finds by a text: the one that stands there, else any."""
+    texts = [one.value for one in call.args[:2] if isinstance(one, ast.Constant)]
+    return frozenset(one for one in texts if isinstance(one, str)) or _DEVICES
 
 
 def run_by(start: frozenset[str], modules: dict[str, list[Part]]) -> dict[str, list[Part]]:

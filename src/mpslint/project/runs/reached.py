@@ -11,6 +11,7 @@ from mpslint.project.runs.left_behind import (
     SPEAKING,
     Part,
     Place,
+    Seen,
     parts,
     places,
     run_by,
@@ -96,5 +97,5 @@ class Reached:
     def _parts_of(self, path: str) -> list[Part]:
         if path not in self._parts:
             tree = self._modules.tree(path)
-            self._parts[path] = parts(tree) if tree is not None else []
+            self._parts[path] = parts(tree, Seen.of(tree)) if tree is not None else []
         return self._parts[path]

@@ -133,6 +133,10 @@ class Elsewhere(Protocol):
         """Whether a module of the project has a name of its own for others, or hands one on: what
         `from module import *` gives."""
 
+    def brings(self, path: str, module: str, package: str) -> bool:
+        """Whether a module of the project imports a package by its name wherever it is imported
+        itself, or takes all names of one that does."""
+
     def imports_on(self, path: str, module: str) -> int:
         """The worlds in which a module of the project can be imported, or in which there is an
         operator (`torch.ops.<library>.<operator>`) that the project registers."""

@@ -17,12 +17,12 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     INSTANCE,
-    LOADER,
     NAME,
     NAMESPACE,
     NO_TESTS,
     ON_HOST,
     SEQUENCE,
+    STREAMED,
     TRUE,
     UNK,
     UNKNOWN,
@@ -88,16 +88,16 @@ class BuiltinCalls(Expressions):
             return Atom(INSTANCE, cls.parents[0]) if cls is not None and cls.parents else UNK
         if name == "next" and len(args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
             return self._first_of(node.args[0])
-        if name == "next" and args and one(args[0], ALL).kind == LOADER:
+        if name == "next" and args and one(args[0], ALL).kind == STREAMED:
             return self.items_of(args[0])
         if name == "map" and len(args) == 2 and isinstance(node.args[0], ast.Lambda):
             return Atom(SEQUENCE, (self.applied(node.args[0], [self.items_of(args[1])]),))
         if name in ("next", "iter") and args:
             return args[0]
-        if name == "enumerate" and args and one(args[0], ALL).kind == LOADER:
-            return Atom(LOADER, Atom(SEQUENCE, (UNK, self.items_of(args[0]))))
+        if name == "enumerate" and args and one(args[0], ALL).kind == STREAMED:
+            return Atom(STREAMED, Atom(SEQUENCE, (UNK, self.items_of(args[0]))))
         if name in ("list", "tuple", "sorted", "set", "reversed") and args:
-            return args[0] if one(args[0], ALL).kind in (SEQUENCE, LOADER) else UNK
+            return args[0] if one(args[0], ALL).kind in (SEQUENCE, STREAMED) else UNK
         return UNK
 
     def _first_of(self, node: ast.GeneratorExp) -> Value:

@@ -116,8 +116,8 @@ class Core:
     chosen: set[ast.expr]
     """Functions that are chosen in a conditional, by what they do to the device: told there, and
     not where they are called."""
-    names_gloo: bool
     tree: ast.Module
+    names_gloo: bool
     """Whether the text speaks of the backend for processes without GPUs."""
     own_tests: set[ast.expr]
     """Tests for what no port has: NCCL."""

@@ -35,13 +35,13 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     LAMBDA,
-    LOADER,
     MAPPING,
     NAME,
     NO_TESTS,
     NOTHING,
     ON_HOST,
     SEQUENCE,
+    STREAMED,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -67,7 +67,7 @@ OPERATIONS: dict[type[ast.operator], Callable[[Atom, Atom], Atom]] = {
 }
 
 
-_GIVING = frozenset({NOTHING, SEQUENCE, LOADER, TENSOR, UNKNOWN})
+_GIVING = frozenset({NOTHING, SEQUENCE, STREAMED, TENSOR, UNKNOWN})
 """Kinds of what a loop may take its items from, each world by itself."""
 
 
@@ -337,8 +337,8 @@ class Expressions(Names):
                 return lift(any_of, *value.v)
             if value.kind == TENSOR or is_loaded(value):
                 return value
-            if value.kind == LOADER:
-                # What a loader gives is on the CPU, whoever takes it.
+            if value.kind == STREAMED:
+                # A loader's batches are on the CPU, whoever takes them.
                 return value.v if value.v is not None else tensor("cpu")
         elif all(atom.kind in _GIVING for _, atom in cases_of(value)):
             return port(

@@ -6,6 +6,7 @@ import ast
 from functools import partial
 
 from mpslint.facts import machines as facts
+from mpslint.facts.handed_tensors import HANDING
 from mpslint.semantics.worlds.arrays import Arrays
 from mpslint.semantics.worlds.comparing import is_strategy
 from mpslint.semantics.worlds.configurations import asked
@@ -56,7 +57,7 @@ from mpslint.semantics.worlds.values import (
     text_of,
     where,
 )
-from mpslint.semantics.worlds.weights import WEIGHTS, part_of_state, weights
+from mpslint.semantics.worlds.weights import part_of_state, weights
 from mpslint.semantics.worlds.wide_modules import is_made_wide
 
 _MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, NAMESPACE, HOST})
@@ -126,7 +127,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return self._text_test(node, base, args[0])
         if kind == DEVICE:
             return self._of_device(node, base, name, args)
-        if name in WEIGHTS and (kind == MODULE or (kind == INSTANCE and atom.v.module)):
+        if name in HANDING and (kind == MODULE or (kind == INSTANCE and atom.v.module)):
             return weights(base, name)
         if kind in (TENSOR, MODULE):
             return self._of_tensor(node, base, atom, name, args, keywords)

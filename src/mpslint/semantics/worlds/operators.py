@@ -12,12 +12,12 @@ from mpslint.semantics.worlds.values import (
     ENTRY,
     FALSE,
     HOST,
-    LOADER,
     MAPPING,
     NAMESPACE,
     ON_HOST,
     SEQUENCE,
     STATE,
+    STREAMED,
     TENSOR,
     TRUE,
     UNK,
@@ -155,7 +155,7 @@ def picked(atom: Atom, index: Atom) -> Value:
 def element(atom: Atom, index: Atom) -> Value:
     if atom.kind in (TENSOR, DEVICE, ARRAY):
         return atom.but(unread=ENTRY) if atom.unread and is_text(index) else atom
-    if atom.kind == STATE or (atom.kind == LOADER and atom.v is not None):
+    if atom.kind == STATE or (atom.kind == STREAMED and atom.v is not None):
         each: Value = atom.v
         return each
     if is_loaded(atom):

@@ -25,13 +25,13 @@ from mpslint.semantics.worlds.values import (
     FILE,
     FUNCTION,
     LAMBDA,
-    LOADER,
     MEMORY,
     NAME,
     NONE,
     ON_HOST,
     SEQUENCE,
     STREAM,
+    STREAMED,
     TENSOR,
     TRUE,
     UNK,
@@ -346,7 +346,7 @@ class TorchCalls(Makers, Calls):
             return Atom(SEQUENCE, (Atom(SEQUENCE, tuple(map(_kept_in_dataset, args))),))
         if name == "torch.utils.data.DataLoader":
             data = keywords.get("dataset", args[0] if args else UNK)
-            return UNK if "collate_fn" in keywords else Atom(LOADER, _batch_of(data))
+            return UNK if "collate_fn" in keywords else Atom(STREAMED, _batch_of(data))
         if place is not None and not is_none(place):
             self.place(place, node)
         elif name in _TAKING_A_DEVICE and args and one(args[0], ALL).kind == DEVICE:

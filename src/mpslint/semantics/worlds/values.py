@@ -25,8 +25,8 @@ NAME, FUNCTION, CLASS, INSTANCE, BOUND, LAMBDA, SEQUENCE, MAPPING, NAMESPACE = (
 PARSER, STREAM, FILE, MEMORY, PLATFORM, SKIP = (
     "parser", "stream", "file", "memory", "platform", "skip",
 )  # fmt: skip
-LOADER, ENVIRONMENT, STEP = "loader", "environment", "step"
-"""A loader, or what else gives one thing after another: `v`, or what nobody knows from the CPU."""
+STREAMED, ENVIRONMENT, STEP = "streamed", "environment", "step"
+"""What gives one thing after another, each like `v`; None: like what a loader puts on the CPU."""
 STATE = "state"
 """The table of a module's tensors, each of which is like `v`."""
 PARTIAL = "partial"

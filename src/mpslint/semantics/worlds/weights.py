@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from mpslint.facts.handed_tensors import EACH, TABLE
 from mpslint.semantics.worlds.values import (
-    LOADER,
     SEQUENCE,
     STATE,
+    STREAMED,
     UNK,
     Atom,
     Value,
@@ -14,12 +17,6 @@ from mpslint.semantics.worlds.values import (
     tensor,
     where,
 )
-
-_EACH = frozenset({"parameters", "buffers"})
-_NAMED = frozenset({"named_parameters", "named_buffers"})
-_WHOLE = "state_dict"
-WEIGHTS = _EACH | _NAMED | {_WHOLE}
-"""Methods of `torch.nn.Module` that give its tensors: each, each with its name, a table of them."""
 
 
 def weights(module: Value, method: str) -> Value:
@@ -30,27 +27,31 @@ def weights(module: Value, method: str) -> Value:
         if place is None or place == "?":
             return UNK
         one = tensor(place, dtype_of(atom))
-        if method == _WHOLE:
+        if method == TABLE:
             return Atom(STATE, one)
-        return Atom(LOADER, one if method in _EACH else _with_name(one))
+        return Atom(STREAMED, one if method in EACH else _with_name(one))
 
     return lift(given, module)
 
 
 def part_of_state(state: Value, method: str) -> Value | None:
     """What a method gives of the table of a module's tensors; None: nothing that is known."""
-    if method in ("copy", "__copy__"):
+    if method == "copy":
         return state
-    if method in ("get", "pop", "__getitem__"):
-        return lift(lambda atom: atom.v if atom.kind == STATE else UNK, state)
-    if method == "values":
-        return lift(lambda atom: Atom(LOADER, atom.v) if atom.kind == STATE else UNK, state)
-    if method == "items":
-        return lift(
-            lambda atom: Atom(LOADER, _with_name(atom.v)) if atom.kind == STATE else UNK, state
-        )
-    return None
+    part = _PARTS.get(method)
+    if part is None:
+        return None
+    return lift(lambda atom: part(atom.v) if atom.kind == STATE else UNK, state)
 
 
 def _with_name(one: Atom) -> Atom:
     return Atom(SEQUENCE, (UNK, one))
+
+
+_PARTS: dict[str, Callable[[Atom], Atom]] = {
+    "get": lambda one: one,
+    "pop": lambda one: one,
+    "values": lambda one: Atom(STREAMED, one),
+    "items": lambda one: Atom(STREAMED, _with_name(one)),
+}
+"""What methods give of a table, by what a tensor of it is like."""

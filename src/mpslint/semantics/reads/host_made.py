@@ -22,13 +22,16 @@ from mpslint.semantics.reads.host_factories import (
     last_part,
     made_on_host,
 )
-from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name, maker
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.uses.own_attributes import is_stored_outside_init, stored
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+
+
+_CACHES = ("functools.lru_cache", "functools.cache")
 
 
 class Move(NamedTuple):
@@ -198,6 +201,8 @@ def _waits_not(call: ast.Call) -> bool:
 def _is_kept(context: Context, call: ast.Call) -> bool:
     """Whether the object or a table keeps what is moved, so that it is made once; or some test asks
     whether it is there already."""
+    if _is_cached(context, call):
+        return True
     statement = context.index.statement(call)
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
@@ -219,6 +224,15 @@ def _is_kept(context: Context, call: ast.Call) -> bool:
         for use in context.index.names.get(name, ())
         if context.index.function(use) is function
         for store in (context.index.parents[use],)
+    )
+
+
+def _is_cached(context: Context, call: ast.Call) -> bool:
+    """Whether `functools.lru_cache` keeps what the function around makes."""
+    function = context.index.function(call)
+    return function is not None and any(
+        (context.resolve(maker(decorator)) or "") in _CACHES
+        for decorator in function.decorator_list
     )
 
 

@@ -17,6 +17,7 @@ from mpslint.project.layout.import_texts import imported_modules, module_name, r
 from mpslint.project.layout.whole import PROSE
 from mpslint.project.layout.word_holders import stands_alone
 from mpslint.project.runs.left_behind import programs
+from mpslint.project.uses.stale import Stale
 from mpslint.project.uses.taken_by_text import is_found_from_inside
 from mpslint.semantics.syntax.index import FUNCTIONS
 
@@ -53,6 +54,7 @@ class Unreached:
         self._published = published
         self._offered = offered
         self._taken = taken
+        self._stale = Stale(projects, modules)
         self._known: dict[str, tuple[str, ...] | None] = {}
         self._loose: dict[str, bool] = {}
         """Of modules in no package to which nothing leads."""
@@ -83,7 +85,11 @@ class Unreached:
         """The same, of one that lies in no package as well. What it uses itself is left to whoever
         may start it one day."""
         whole = self._projects.searched(path)
-        if whole is None or path not in whole.modules or not self._is_loose(whole, path):
+        if whole is None or path not in whole.modules:
+            return False, ()
+        if self._stale.includes(whole, path):
+            return True, whole.files
+        if not self._is_loose(whole, path):
             return self.includes(path)
         published, told = self._published.includes(whole, path)
         if published or self._is_led_to(whole, path):

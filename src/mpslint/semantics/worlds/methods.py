@@ -57,7 +57,7 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 from mpslint.semantics.worlds.weights import WEIGHTS, part_of_state, weights
-from mpslint.semantics.worlds.wide_modules import is_made_wide
+from mpslint.semantics.worlds.wide_modules import wide_dtype
 
 _MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, NAMESPACE, HOST})
 """What may have a method `.cuda()` of torch's; of what is unknown most have, and it
@@ -211,8 +211,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
     def _carries(self, node: ast.Call, base: Value, moved: Value) -> None:
         """A dtype that MPS lacks is carried there, by an array, a tensor or a module."""
         was, dtype = one(base, MACS), _dtype(moved)
-        if dtype is None and was.kind == INSTANCE and is_made_wide(was.v):
-            dtype = "float64"
+        if dtype is None and was.kind == INSTANCE:
+            dtype = wide_dtype(was.v)
         is_module = was.kind in (INSTANCE, MODULE)
         self.wide(moved, node, dtype, array=was.kind == ARRAY, module=is_module)
 

@@ -12,6 +12,7 @@ from mpslint.semantics.worlds.configurations import asked
 from mpslint.semantics.worlds.device_arms import named_arm
 from mpslint.semantics.worlds.empty_modules import holds_nothing
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.filled import ADDING, Filled
 from mpslint.semantics.worlds.loaded import is_loaded, kept_form
 from mpslint.semantics.worlds.machines import ALL, MACS
 from mpslint.semantics.worlds.placing import ACCELERATOR
@@ -29,6 +30,7 @@ from mpslint.semantics.worlds.values import (
     FUNCTION,
     HOST,
     INSTANCE,
+    LOADER,
     MAPPING,
     MODULE,
     NAME,
@@ -64,7 +66,7 @@ _MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, NAMESPACE, HOST})
 is a namespace once an attribute of it is set (`model.fc = ...`)."""
 
 
-class Methods(ProgramOptions, Arrays, TorchCalls):
+class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
     def method(
         self, node: ast.Call, base: Value, name: str, args: list[Value], keywords: Env
     ) -> Value:
@@ -134,6 +136,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return self.of_array(atom, name, args, keywords)
         if name in facts.NEW and "device" in keywords:
             return self.on_device(base, self.place(keywords["device"], node))
+        if args and name in ADDING and kind in (SEQUENCE, LOADER):
+            self.added_to(function.value, atom, name, args[-1])
         self.given(node, args, keywords, looks=name in facts.LOOKING_METHODS)
         if name in facts.SKIPPING_METHODS and kind in (INSTANCE, UNKNOWN):
             if isinstance(function.value, ast.Name) and function.value.id == "self":

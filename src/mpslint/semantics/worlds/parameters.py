@@ -6,11 +6,13 @@ import ast
 from collections.abc import Iterable
 from functools import partial
 
+from mpslint.facts.arrays import INTEGER
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.numbers import of_kind
 from mpslint.semantics.worlds.runners import runs_with_defaults
-from mpslint.semantics.worlds.state import Env, Frame, Function
+from mpslint.semantics.worlds.state import Env, Frame, Function, is_dataset
 from mpslint.semantics.worlds.values import (
     ARRAY,
     BOT,
@@ -91,7 +93,8 @@ class Parameters(Expressions):
                 if value.__class__ is not Atom:
                     value = lift(partial(_one_thing, (function, name)), value)
                 elif value.kind == UNKNOWN and not value.tests:
-                    value = Atom(UNKNOWN, symbol=value.symbol or (function, name))
+                    symbol = value.symbol or (function, name)
+                    value = Atom(UNKNOWN, symbol=symbol, unread=value.unread)
             given[name] = value
         if arguments.vararg is not None and sites:
             rest = arguments.vararg.arg
@@ -103,6 +106,10 @@ class Parameters(Expressions):
                 given[rest] = Atom(SEQUENCE, (self.items_of(Atom(SEQUENCE, tuple(parts))),))
         if function.cls is not None and positional and not function.static:
             given[positional[0].arg] = Atom(INSTANCE, function.cls)
+            if function.node.name == "__getitem__" and len(positional) > 1:
+                at = positional[1].arg
+                if is_dataset(function.cls) and one(given[at], ALL).kind == UNKNOWN:
+                    given[at] = lift(lambda atom: of_kind(atom, INTEGER), given[at])
         return given
 
     def _default(self, function: Function, default: ast.expr, name: str) -> Value:

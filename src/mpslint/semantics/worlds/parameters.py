@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from functools import partial
 
 from mpslint.facts.arrays import INTEGER
+from mpslint.facts.machines import NOT_ON_MPS
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL
-from mpslint.semantics.worlds.numbers import of_kind
+from mpslint.semantics.worlds.numbers import of_kind, tells
 from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Env, Frame, Function, is_dataset
 from mpslint.semantics.worlds.values import (
@@ -20,7 +21,9 @@ from mpslint.semantics.worlds.values import (
     DEVICE,
     INSTANCE,
     MAPPING,
+    ONE_OF_THEM,
     SEQUENCE,
+    TENSOR,
     UNK,
     UNKNOWN,
     Atom,
@@ -148,4 +151,14 @@ def _either(one_gives: Atom, other_gives: Atom) -> Atom:
         is_wide = mine.kind == ARRAY and mine.v == "float64"
         if is_wide and theirs.kind in (ARRAY, UNKNOWN) and theirs.v is None:
             return mine
+        if mine.kind == TENSOR and mine.v[1] in NOT_ON_MPS and _is_given_beside(mine, theirs):
+            return mine.but(unread=ONE_OF_THEM)
     return join(one_gives, other_gives)
+
+
+def _is_given_beside(wide: Atom, other: Atom) -> bool:
+    """Whether a function that is given this tensor is given another one there as well, or, as one
+    that calls itself for each part, what holds such tensors."""
+    if other.kind == TENSOR:
+        return bool(other.v[0] == wide.v[0] and other.v[1] != wide.v[1])
+    return other.kind in (SEQUENCE, MAPPING) and tells(other)

@@ -24,6 +24,8 @@ _FLOATS = _words("float16 float32 float64")
 INTEGER, REAL, NUMBER = "an integer", "a real", "a number"
 """Numbers of Python's, in place of a dtype: the last one is either of the others."""
 _NUMBERS = frozenset({INTEGER, REAL, NUMBER})
+_OF_ONE = {INTEGER: "int64", REAL: "float64", NUMBER: None}
+"""The dtype of the number that a function of NumPy makes of one of Python's."""
 
 MEANS = _words("mean std var median average nanmean nanstd nanvar nanmedian percentile quantile")
 """What is float64 of integers, and keeps the dtype of floats: functions, some of them methods."""
@@ -83,6 +85,8 @@ _SIZE_AT = {
     "normal": 2,
     "uniform": 2,
 }
+GENERATORS = _words("random.RandomState random.default_rng random.Generator")
+"""What makes an object that draws as the functions of `numpy.random` do."""
 _COUNTS = _words(
     """
     argsort argmax argmin digitize searchsorted count_nonzero nonzero flatnonzero random.randint
@@ -157,7 +161,7 @@ def made_of(
         return "int64"
     kept = function in _KEPT or function in TOTALS or function in EXTREMES
     dtype = side(0) if kept else None
-    return None if dtype in _NUMBERS else dtype
+    return _OF_ONE.get(dtype, dtype) if dtype is not None else None
 
 
 def number_of(dtype: str | None) -> str:

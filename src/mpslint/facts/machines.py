@@ -494,8 +494,7 @@ CUDA_ERRORS = frozenset({"Exception", "BaseException", "AssertionError", "Runtim
 CUDA_MESSAGES = ("CUDA out of memory", "CUDA error", "cuDNN error", "CUBLAS_STATUS", "CUDNN_STATUS")
 """What torch's errors of CUDA begin with, and no error of MPS's: c10/cuda/CUDACachingAllocator.cpp,
 c10/cuda/CUDAException.h, ATen/cuda/Exceptions.h; "MPS backend out of memory" is the other's."""
-SAID_BY_MPS = "MPS backend out of memory"
-"""What the error of MPS begins with where memory is out: aten/src/ATen/mps/MPSAllocator.mm."""
+SAID_BY_MPS = "MPS backend out of memory"  # aten/src/ATen/mps/MPSAllocator.mm
 SHORT_OF_MEMORY = ("memory", "alloc", "buffer size")
 """Words of which torch's errors have one where memory is short, in lower case: "MPS backend out of
 memory", "can't allocate memory", CUBLAS_STATUS_ALLOC_FAILED, "Invalid buffer size" (of Metal)."""

@@ -115,7 +115,7 @@ def _may_matter(context: Context) -> bool:
 
 def _plain_loader(context: Context, batch: Batch) -> bool:
     """A `DataLoader` of this file without a collate function that could move."""
-    if context.values.of(batch.source).kind is not Kind.LOADER or _of_tensors(context):
+    if context.values.of(batch.source).kind is not Kind.STREAMED or _of_tensors(context):
         return False
     return not any(
         keyword.arg == "collate_fn"

@@ -2,7 +2,8 @@
 
 ## What it does
 Flags `dtype=torch.complex128` (also `torch.cdouble` and the builtin `complex`) beside a device
-that may be MPS, `.cdouble()` on a tensor there, and a complex128 tensor that is moved there.
+that may be MPS, `.cdouble()` on a tensor there, a complex128 tensor that is moved there, and a
+module whose constructor keeps one (`torch.polar` of float64) in a buffer or a parameter.
 
 ## Why is this bad?
 MPS knows complex64 and complex32. The request raises, in some releases only at the next operation.
@@ -41,13 +42,14 @@ from mpslint.patterns.precision import by_rows, least_level, narrow_all
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.wide.wide_dtypes import requests
+from mpslint.semantics.worlds.events import Kind
 
 
 @rule(
     "MPS404",
     "complex128-on-device",
     severity=Severity.BREAKS,
-    triggers=(b"complex", b"cdouble"),
+    triggers=(b"complex", b"cdouble", b"polar"),
     fix=Applicability.SAFE,
     unfixed="where the dtype comes from was not understood",
 )
@@ -69,3 +71,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=level,
             fix=partial(narrow_all, context, group, "complex128") if level else None,
         )
+    for event in context.worlds.events(Kind.WIDE):
+        if event.name != "module" or event.value.v != "complex128":  # type: ignore[union-attr]
+            continue
+        if event.on_mac and not event.caught and isinstance(event.node, ast.Call):
+            yield context.finding(
+                rule,
+                event.node.func,
+                "moves a module that holds complex128: raises when the device is MPS",
+                confidence=Confidence.INFERRED,
+            )

@@ -3,9 +3,10 @@
 ## What it does
 Flags `dtype=torch.float64` (also `torch.double` and the builtin `float`, which is float64) beside a
 device that may be MPS, `.double()` and `.to(torch.float64)` on a tensor or module there, on a
-parameter of a module or what is made of one, a float64 tensor that is moved there, a module whose
-constructor makes a parameter, a buffer or a layer float64, the cast of what `.cuda()` has moved,
-and `torch.set_default_dtype(torch.float64)` in a file that selects MPS.
+parameter of a module or what is made of one, a float64 tensor that is moved there (a batch that a
+`DataLoader` makes of Python's fractions is one), a module whose constructor makes a parameter, a
+buffer or a layer float64, the cast of what `.cuda()` has moved, and
+`torch.set_default_dtype(torch.float64)` in a file that selects MPS.
 
 ## Why is this bad?
 It raises `TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't
@@ -40,6 +41,7 @@ the same device and added): the error would only move.
 
 ## References
 - the strings of the torch 2.13 macOS binary; pytorch#122602 (closed as expected behaviour)
+- `default_collate_fn` in `torch/utils/data/_utils/collate.py`: fractions become float64
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ from mpslint.semantics.gpus.collectives import talks_to_ranks
 from mpslint.semantics.purpose.caught_errors import is_caught
 from mpslint.semantics.purpose.purpose import speaks_of_mps
 from mpslint.semantics.purpose.test_code import only_tests_run
-from mpslint.semantics.wide.wide_dtypes import Request, array_origin, arrival, requests
+from mpslint.semantics.wide.wide_dtypes import Request, array_origin, reached, requests
 from mpslint.semantics.worlds.events import Kind
 
 _MESSAGES = {
@@ -70,6 +72,7 @@ _MESSAGES = {
     "cast": "MPS has no float64: raises TypeError where this is on MPS",
     "module": "moves a module that holds float64: raises TypeError when the device is MPS",
     "moved": "moves a float64 tensor: raises TypeError when the device is MPS",
+    "one": "moves a float64 tensor among others: raises TypeError when the device is MPS",
 }
 
 
@@ -86,6 +89,7 @@ _MESSAGES = {
         b"to(float",
         b"numpy",
         b"gym",
+        b"oader",
     ),
     fix=Applicability.SAFE,
     unfixed="where the dtype comes from was not understood",
@@ -113,15 +117,26 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             yield context.finding(
                 rule, event.node.func, _MESSAGES["module"], confidence=Confidence.INFERRED
             )
+        if event.on_mac and not event.caught and event.name == "one":
+            told.add(event.node)
+            yield context.finding(
+                rule, event.node.func, _MESSAGES["one"], confidence=Confidence.INFERRED
+            )
         if event.on_mac and not event.caught and event.name == "tensor":
             told.add(event.node)
-            message = _MESSAGES["moved"].replace("a float64", "what may be a float64")
-            moved = arrival(context, event.node)
+            moved = reached(context, event.node, "float64")
+            sure = _MESSAGES["cast" if moved is not None and moved.how == "cast" else "moved"]
+            message = sure.replace("a float64", "what may be a float64")
             level = fix_level(context, moved) if moved is not None else None
-            yield context.finding(
+            token = event.node.func
+            start, end = context.source.span(token)
+            if moved is not None and moved.how == "cast" and isinstance(token, ast.Attribute):
+                start, end = context.name_token(token)
+            yield context.finding_at(
                 rule,
-                event.node.func,
-                message if event.likely else _MESSAGES["moved"],
+                start,
+                end,
+                message if event.likely else sure,
                 confidence=Confidence.INFERRED,
                 applicability=level,
                 fix=partial(

@@ -2,9 +2,10 @@
 
 ## What it does
 Flags an array that is float64 for certain and comes to a device that may be MPS without a dtype:
-`torch.from_numpy(a).to(device)`, `torch.tensor(a, device=device)`, and a buffer or parameter of a
-module that holds one. Arrays that an object keeps are known by what its class assigns to them, and
-what a function is given by the calls of the file: one that hands over float64 is enough.
+`torch.from_numpy(a).to(device)`, `torch.tensor(a, device=device)`, also of a list that holds such
+arrays or numbers of NumPy's, and a buffer or parameter of a module that holds one. Arrays that an
+object keeps are known by what its class assigns to them, and what a function is given by the calls
+of the file: one that hands over float64 is enough.
 
 ## Why is this bad?
 `np.linspace`, `np.zeros`, `np.random.randn` and arrays of Python floats are float64, and so are
@@ -47,7 +48,11 @@ from mpslint.patterns.precision import fix_level, narrow_on_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations.destinations import keyword, may_be_mps
-from mpslint.semantics.wide.wide_dtypes import Request, array_origin, requests
+from mpslint.semantics.operands.sent_to_host import is_sent_to_host
+from mpslint.semantics.purpose.caught_errors import is_caught
+from mpslint.semantics.wide.wide_dtypes import Request, array_origin, arrival, requests
+from mpslint.semantics.worlds.events import Event
+from mpslint.semantics.worlds.events import Kind as EventKind
 
 _MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
 
@@ -64,7 +69,9 @@ _MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not (context.names.imports("numpy") or context.names.imports("sklearn")):
         return
+    told: set[ast.AST] = set()
     for request in requests(context, "float64"):
+        told.add(request.call)
         if request.how != "moved" or request.base is None:
             continue
         origin = array_origin(context, request.base)
@@ -73,8 +80,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             start, end = context.name_token(request.call.func)
             yield _finding(context, rule, request, start, end, origin)
     for request in _made_on_device(context):
+        told.add(request.call)
         start, end = context.source.span(request.call.func)
         yield _finding(context, rule, request, start, end, None)
+    for event in context.worlds.events(EventKind.WIDE):
+        if event.name == "array" and event.on_mac and not event.caught and event.node not in told:
+            told.add(event.node)
+            finding = _of_event(context, rule, event)
+            if finding is not None:
+                yield finding
     yield from _buffers(context, rule)
 
 
@@ -96,6 +110,28 @@ def _finding(
         applicability=level,
         fix=partial(_fix, context, request, level, "None" if shared else "")
         if level is not None
+        else None,
+    )
+
+
+def _of_event(context: Context, rule: Rule, event: Event) -> Finding | None:
+    """An array that comes to the device by way of lists, numbers and other functions."""
+    call = event.node
+    if not isinstance(call, ast.Call) or is_caught(context, call, "TypeError"):
+        return None
+    if event.value.v != "float64" or is_sent_to_host(context, call):  # type: ignore[union-attr]
+        return None
+    request = arrival(context, call)
+    level = fix_level(context, request) if request is not None else None
+    message = "may be" if event.likely else "is"
+    return context.finding(
+        rule,
+        call.func,
+        f"the array {message} float64: raises TypeError when the device is MPS",
+        confidence=Confidence.INFERRED,
+        applicability=level,
+        fix=partial(narrow_on_mps, context, request, "float64", kept="None" if event.likely else "")
+        if request is not None and level is not None
         else None,
     )
 

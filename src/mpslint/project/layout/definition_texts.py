@@ -10,9 +10,10 @@ MACHINE_WORDS = (b"cuda", b"nccl", b"mps", b"accelerator", b"nvidia", b"nvcc")
 DEVICE_WORDS = (b"cuda", b"mps", b"cpu", b"device")
 HELD_WORDS = (
     *(*MACHINE_WORDS, b"torch.ops", b"torch.library", b"is_initialized", b"double", b"float64"),
-    *(b"import_module", b"__import__", b"exit("),
+    *(b"import_module", b"__import__", b"exit(", b"Dataset", b"DataLoader"),
 )
-"""One of these stands in the text of what is, or tells, something of machines or dtypes."""
+"""One of these stands in the text of what is, or tells, something of machines or dtypes; a dataset
+says by the numbers that it gives of which dtype batches are."""
 _FAR = 80
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")

@@ -28,7 +28,7 @@ class Kind(enum.Enum):
     NDARRAY = "ndarray"
     NUMBER = "number"
     STRING = "string"
-    LOADER = "loader"
+    STREAMED = "loader"
     DATASET = "dataset"
     SEQUENCE = "sequence"
     """A list, tuple or dict whose elements are of the value's `item` kind."""

@@ -104,7 +104,7 @@ BY_ANNOTATION = {
     "device": Value(Kind.DEVICE),
     "Module": Value(Kind.MODULE),
     "PreTrainedModel": Value(Kind.MODULE),
-    "DataLoader": Value(Kind.LOADER),
+    "DataLoader": Value(Kind.STREAMED),
     "Optimizer": Value(Kind.OPTIMIZER),
     "ndarray": NDARRAY,
     "int": NUMBER,

@@ -277,11 +277,11 @@ class BoundValues:
             if last in ("items", "values", "keys"):
                 return self._of_mapping(iterable, last, position)
         value = self._values.of(iterable)
-        if value.kind is Kind.LOADER or (
+        if value.kind is Kind.STREAMED or (
             value.kind is Kind.UNKNOWN and iterable is not None and self._loader_name(iterable)
         ):
             told = self._device_of_loader(iterable)
-            plain = value.kind is Kind.LOADER
+            plain = value.kind is Kind.STREAMED
             return Value(Kind.TENSOR, CPU_ONLY if told is None else told, drawn=not plain)
         if value.kind is Kind.TENSOR:
             return value

@@ -126,7 +126,7 @@ class CallValues:
         if last in ("GradScaler",):
             return Value(Kind.SCALER)
         if name.startswith("torch.utils.data."):
-            return Value(Kind.LOADER) if last == "DataLoader" else Value(Kind.DATASET)
+            return Value(Kind.STREAMED) if last == "DataLoader" else Value(Kind.DATASET)
         if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
             source = self._values.of(node.args[0]) if node.args else UNKNOWN
             return Value(Kind.TENSOR, source.devices)
@@ -277,7 +277,7 @@ class CallValues:
             return NDARRAY
         if base.kind is Kind.DEVICE and method == "type":
             return STRING
-        if base.kind is Kind.LOADER:
+        if base.kind is Kind.STREAMED:
             return UNKNOWN
         if base.kind in (Kind.STRING, Kind.DEVICE_STRING):
             return STRING if method not in ("startswith", "endswith") else FLAG

@@ -79,6 +79,18 @@ def _written(context: Context, wide: str) -> Iterator[Request]:
                 yield from _to(context, call, wide)
 
 
+def reached(context: Context, call: ast.Call, wide: str) -> Request | None:
+    """The request of a call by which something wide comes to a device, or is made wide there."""
+    if isinstance(call.func, ast.Attribute) and context.resolve(call.func) is None:
+        base = call.func.value
+        if _CAST_METHODS.get(call.func.attr) == wide:
+            return Request("cast", call, None, None, base, False)
+        cast = context.dtypes.cast_of_to(call) if call.func.attr in ("to", "type") else None
+        if cast is not None and device_argument(context, call) in (None, cast):
+            return Request("cast", call, cast, None, base, False)
+    return arrival(context, call)
+
+
 def arrival(context: Context, call: ast.Call) -> Request | None:
     """The request of a call by which a wide tensor comes to a device without saying so."""
     device = device_argument(context, call)

@@ -6,6 +6,7 @@ import ast
 
 from mpslint.facts import machines as facts
 from mpslint.facts.arrays import (
+    GENERATORS,
     INTEGER,
     MADE_WIDE,
     NUMBER,
@@ -19,6 +20,7 @@ from mpslint.facts.arrays import (
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.numbers import kind_of
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -27,6 +29,7 @@ from mpslint.semantics.worlds.values import (
     NAME,
     ON_HOST,
     SEQUENCE,
+    STREAMED,
     TENSOR,
     Atom,
     Value,
@@ -46,7 +49,7 @@ def _is_real(value: Value) -> bool:
     atom = one(value, ALL)
     if atom.kind == SEQUENCE:
         return any(map(_is_real, atom.v))
-    return atom.kind == CONST and type(atom.v) is float
+    return kind_of(atom) == REAL
 
 
 def _side(value: Value) -> str | None:
@@ -56,8 +59,10 @@ def _side(value: Value) -> str | None:
         return "float64" if _is_real(atom) else _whole(_side(atom.v[0]))
     if atom.kind == ARRAY:
         return number_of(dtype_of(atom)) if atom.scalar else dtype_of(atom)
-    if atom.kind == CONST and type(atom.v) in (int, float):
-        return REAL if type(atom.v) is float else INTEGER
+    if (kind := kind_of(atom)) is not None:
+        return kind
+    if atom.kind == STREAMED and atom.v is not None:
+        return _whole(_side(atom.v))
     return NUMBER if atom.kind == HOST else None
 
 
@@ -102,7 +107,10 @@ class Arrays(Core):
             return Atom(ARRAY, "float64")
         drawn = size_at(name.removeprefix("random.")) if name.startswith("random.") else None
         if drawn is not None:
-            return Atom(ARRAY, "float64") if "size" in keywords or len(args) > drawn else ON_HOST
+            sized = "size" in keywords or len(args) > drawn
+            return Atom(ARRAY, "float64") if sized else ON_HOST.but(unread=REAL)
+        if name in GENERATORS:
+            return Atom(NAME, "numpy.random")  # Its methods are the functions of that module.
         if name == "arange":
             return Atom(ARRAY, "float64" if any(map(_is_real, args)) else "int64")
         sides = [_side(value) for value in args]

@@ -11,7 +11,8 @@ from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, pick, port
 from mpslint.semantics.worlds.loaded import is_loaded
 from mpslint.semantics.worlds.machines import ALL, MAC
-from mpslint.semantics.worlds.operators import arithmetic, multiplied
+from mpslint.semantics.worlds.numbers import computed
+from mpslint.semantics.worlds.operators import arithmetic, divided, multiplied
 from mpslint.semantics.worlds.values import (
     ARRAY,
     BOT,
@@ -24,6 +25,7 @@ from mpslint.semantics.worlds.values import (
     NO_TESTS,
     SEQUENCE,
     STEP,
+    STREAMED,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -42,6 +44,8 @@ from mpslint.semantics.worlds.values import (
     text_of,
     where,
 )
+
+_OPERATIONS = {ast.Mult: multiplied, ast.Div: divided}
 
 
 class Assignments(Expressions):
@@ -67,8 +71,10 @@ class Assignments(Expressions):
             self.bind(node.target, self._masked(old, value))
             return
         self.computed(node, old, value)
-        operation = multiplied if isinstance(node.op, ast.Mult) else arithmetic
-        self.bind(node.target, lift(operation, old, value))
+        operation = _OPERATIONS.get(type(node.op), arithmetic)
+        self.bind(
+            node.target, lift(lambda a, b: computed(node.op, a, b, operation(a, b)), old, value)
+        )
 
     def _masked(self, old: Value, value: Value) -> Value:
         """`use_cuda &= torch.cuda.is_available()`"""
@@ -173,6 +179,8 @@ class Assignments(Expressions):
         if value.__class__ is Atom and value.kind == STEP and count > 1:
             rewards = Atom(ARRAY, "float64", maybe=True)
             parts = [rewards if at == 1 else UNK for at in range(count)]
+        if value.__class__ is Atom and value.kind == STREAMED and value.v is not None:
+            parts = [self.items_of(value)] * count
         one_tensor = value.__class__ is Atom and (value.kind == TENSOR or is_loaded(value))
         for at, item in enumerate(target.elts):
             inner = item.value if isinstance(item, ast.Starred) else item

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from mpslint.facts import machines as facts
+from mpslint.facts.arrays import INTEGER, REAL
 from mpslint.facts.priors import call_worlds
 from mpslint.semantics.worlds.comparing import is_cuda_type
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.kernels import is_library
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS, NVIDIA
+from mpslint.semantics.worlds.numbers import FRACTION, WHOLE, of_kind, tells
 from mpslint.semantics.worlds.operators import logical_and, logical_or
 from mpslint.semantics.worlds.refining import is_compared_type
 from mpslint.semantics.worlds.values import (
+    ARRAY,
     BOT,
     CONST,
     DEVICE,
@@ -51,11 +55,12 @@ class BuiltinCalls(Expressions):
         if name == "range":
             for value in args:
                 self.counted(value, node)
-            return UNK
+            return Atom(STREAMED, WHOLE)
         if name == "str" and args:
             return lift(lambda atom: atom if atom.kind in (DEVICE, UNKNOWN) else ON_HOST, args[0])
         if name in ("float", "int", "bool") and args:
-            return args[0] if one(args[0], ALL).kind in (CONST, UNKNOWN) else ON_HOST
+            number = args[0] if one(args[0], ALL).kind in (CONST, UNKNOWN) else ON_HOST
+            return number if name == "bool" else lift(partial(_as_number, name), number)
         if name in ("any", "all") and args:
             return self._any_or_all(name, args[0], node.args[0])
         if name == "min" and any(
@@ -96,6 +101,11 @@ class BuiltinCalls(Expressions):
             return args[0]
         if name == "enumerate" and args and one(args[0], ALL).kind == STREAMED:
             return Atom(STREAMED, Atom(SEQUENCE, (UNK, self.items_of(args[0]))))
+        if name == "zip" and args and not node.keywords:
+            parts = Atom(SEQUENCE, tuple(map(self.items_of, args)))
+            return Atom(STREAMED, parts) if tells(parts) else UNK
+        if name in ("list", "tuple") and args and one(args[0], ALL).kind == ARRAY:
+            return Atom(STREAMED, args[0]) if tells(args[0]) else UNK
         if name in ("list", "tuple", "sorted", "set", "reversed") and args:
             return args[0] if one(args[0], ALL).kind in (SEQUENCE, STREAMED) else UNK
         return UNK
@@ -204,6 +214,13 @@ class BuiltinCalls(Expressions):
         if len(args) > 2 and holds_device(args[2]):
             return lift(lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else atom, args[2])
         return UNK
+
+
+def _as_number(name: str, atom: Atom) -> Atom:
+    """What `float(x)` and `int(x)` give."""
+    if name == "int":
+        return of_kind(atom, INTEGER)
+    return FRACTION if atom.kind == CONST and type(atom.v) is not bool else of_kind(atom, REAL)
 
 
 def _is_of_a_group(value: Value) -> bool:

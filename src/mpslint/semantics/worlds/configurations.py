@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from mpslint.semantics.worlds.numbers import wide_one
 from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     MAPPING,
     NAMESPACE,
+    SEQUENCE,
+    STREAMED,
     UNK,
     Atom,
     Value,
@@ -58,6 +61,8 @@ def asked(owner: Atom, name: str, args: list[Value], keywords: dict[str, Value])
         return None
     if name in _COPIES and not args:
         return owner
+    if name in ("items", "values") and (wide := wide_one(owner.v.values())) is not None:
+        return Atom(STREAMED, wide if name == "values" else Atom(SEQUENCE, (UNK, wide)))
     if name == "update":
         more = merged(args, keywords)
         owner.v.update(more.v if more is not None else keywords)

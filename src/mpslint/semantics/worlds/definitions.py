@@ -11,10 +11,11 @@ from mpslint.facts.priors import call_worlds, decorator_worlds, definition_world
 from mpslint.semantics.names.cells import cells_of, imported_in
 from mpslint.semantics.syntax.expressions import last_name, maker
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.parametrized import Parametrized, with_symbol
 from mpslint.semantics.worlds.runners import is_test
-from mpslint.semantics.worlds.state import Class, Env, Function, FunctionNode
+from mpslint.semantics.worlds.state import Class, Env, Function, FunctionNode, is_dataset
 from mpslint.semantics.worlds.values import (
     CLASS,
     DEVICE,
@@ -30,6 +31,8 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
+_OF_ARRAYS = (".tensor(", "as_tensor(", "from_numpy(", ".asarray(")
+_OF_SAMPLES = frozenset({"__init__", "__getitem__", "__iter__"})
 _PLAIN_DECORATORS = frozenset({"torch", "functools", "contextlib", "typing", "abc"})
 
 
@@ -55,6 +58,7 @@ class Definitions(Parametrized):
         if function is None:
             function = Function(node, frame.cls if in_class else None, up, mask, tests, self)
             matters = self.is_relevant(node) or _only_compares(node)
+            matters = matters or self._samples(node) or self._gives_arrays(node)
             function.leading = not matters and node in self.leading
             function.relevant = matters or function.leading
             self.functions[node] = function
@@ -93,6 +97,34 @@ class Definitions(Parametrized):
         frame.env[node.name] = Atom(FUNCTION, function)
 
     s_AsyncFunctionDef = s_FunctionDef
+
+    def _samples(self, node: FunctionNode) -> bool:
+        """Whether a method says what a dataset of torch's gives: numbers, of which a loader makes
+        tensors, need no word of torch."""
+        cls = self.frame.cls if self.frame.in_class else None
+        return cls is not None and node.name in _OF_SAMPLES and is_dataset(cls)
+
+    def _gives_arrays(self, node: FunctionNode) -> bool:
+        """Whether a function gives what NumPy makes, where the file makes tensors of arrays: of a
+        number that is one of its own, which is float64."""
+        return bool(self._arrays) and any(
+            isinstance(item, ast.Name) and item.id in self._arrays
+            for found in of_kinds(node, (ast.Return,))
+            for item in walk(found)
+        )
+
+    @cached_property
+    def _arrays(self) -> frozenset[str]:
+        """The names by which the file knows NumPy; none, where it makes no tensors of arrays."""
+        if not any(map(self.count_of, _OF_ARRAYS)):
+            return frozenset()
+        return frozenset(
+            alias.asname or alias.name
+            for item in self.tree.body
+            if isinstance(item, ast.Import)
+            for alias in item.names
+            if alias.name == "numpy"
+        )
 
     @cached_property
     def _cells(self) -> list[FunctionNode]:

@@ -16,6 +16,7 @@ from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.loaded import is_loaded
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, sent_away
 from mpslint.semantics.worlds.names import Names
+from mpslint.semantics.worlds.numbers import computed, tells, wide_one
 from mpslint.semantics.worlds.operators import (
     arithmetic,
     bitwise_and,
@@ -40,7 +41,9 @@ from mpslint.semantics.worlds.values import (
     NO_TESTS,
     NOTHING,
     ON_HOST,
+    ONE_OF_THEM,
     SEQUENCE,
+    STATE,
     STREAMED,
     TENSOR,
     UNK,
@@ -206,7 +209,8 @@ class Expressions(Names):
         if isinstance(node.op, ast.BitAnd | ast.BitOr) and (_is_switch(a) or _is_switch(b)):
             return port(lift(logical_and if isinstance(node.op, ast.BitAnd) else logical_or, a, b))
         self.meet(node, (a, b))
-        value = lift(OPERATIONS.get(type(node.op), arithmetic), a, b)
+        operation = OPERATIONS.get(type(node.op), arithmetic)
+        value = lift(lambda a, b: computed(node.op, a, b, operation(a, b)), a, b)
         if isinstance(node.left, ast.Constant) and value.__class__ is Atom and value.kind == DEVICE:
             return value.but(node=node)  # "cuda:%d" % index
         return value
@@ -278,6 +282,7 @@ class Expressions(Names):
         frame = self.frame
         env, mask, why = frame.env, frame.mask, frame.tests
         frame.env = dict(env)
+        each: Value = UNK
         for generator in node.generators:
             self.bind(generator.target, self.items_of(self.eval(generator.iter)))
             turns = self.turns(generator.iter)
@@ -294,7 +299,7 @@ class Expressions(Names):
             if not any(generator.ifs for generator in node.generators):
                 self.each[node] = each
         frame.env, frame.mask, frame.tests = env, mask, why
-        return UNK
+        return _all_like(each, is_table=isinstance(node, ast.DictComp))
 
     e_SetComp = e_GeneratorExp = e_DictComp = e_ListComp
 
@@ -334,8 +339,9 @@ class Expressions(Names):
                 if len(value.v) == 1:
                     only: Value = value.v[0]
                     return only
-                return lift(any_of, *value.v)
-            if value.kind == TENSOR or is_loaded(value):
+                wide = wide_one(value.v)
+                return wide if wide is not None else lift(any_of, *value.v)
+            if value.kind in (TENSOR, ARRAY) or is_loaded(value):
                 return value
             if value.kind == STREAMED:
                 # A loader's batches are on the CPU, whoever takes them.
@@ -417,6 +423,20 @@ def any_of(*items: Atom) -> Atom:
     for item in items[1:]:
         found = join(found, item)
     return UNK if found.kind == CONST else found
+
+
+def _all_like(each: Value, *, is_table: bool) -> Value:
+    """What a comprehension gives, each part of which is like this one."""
+    if each is UNK:
+        return UNK
+    if is_table:
+        return lift(_table_of, each)
+    return Atom(STREAMED, each) if tells(each) else UNK
+
+
+def _table_of(each: Atom) -> Atom:
+    is_known = each.kind == TENSOR and each.v[0] != "?" and each.unread != ONE_OF_THEM
+    return Atom(STATE, each) if is_known else UNK
 
 
 def _is_switch(value: Value) -> bool:

@@ -18,6 +18,7 @@ from mpslint.semantics.worlds.values import (
     PARSER,
     PARTIAL,
     SEQUENCE,
+    STREAMED,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -28,7 +29,7 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
-_HOLDING = frozenset({SEQUENCE, MAPPING, NAMESPACE, PARSER, PARTIAL, LAMBDA})
+_HOLDING = frozenset({SEQUENCE, MAPPING, NAMESPACE, PARSER, PARTIAL, LAMBDA, STREAMED})
 """Kinds that are made of other values."""
 _DEPTH = 4
 """Sequences in sequences are followed so deep; a namespace may hold itself."""
@@ -91,6 +92,8 @@ def _parts(kind: str, held: Any, ours: Container[object], depth: int) -> Any:
         return foreign(held, ours, depth)
     if kind == SEQUENCE:
         return tuple([foreign(item, ours, depth) for item in held])
+    if kind == STREAMED:
+        return foreign(held, ours, depth) if held is not None else None
     if kind == PARTIAL:
         function, first, named = held
         given = [foreign(item, ours, depth) for item in first]

@@ -26,7 +26,7 @@ _HAVING = {"cuda": NVIDIA, "mps": MACS}
 _ON = ((MAC, "on a Mac"), (CPU, "on a CPU"), (CUDA, "on CUDA"))
 """The machines on which a program may run today."""
 _WORDS = {
-    Kind.WIDE: "would be float64, which MPS lacks",
+    Kind.WIDE: "would be {}, which MPS lacks",
     Kind.MIXED: "would be given tensors of the CPU and of MPS",
     Kind.FOREIGN: "has no kernel for MPS",
 }
@@ -44,6 +44,8 @@ class Harm(NamedTuple):
     """It is float64 since all floats are."""
     is_module: bool = False
     """A module that holds float64 is moved."""
+    dtype: str = "float64"
+    """The dtype that MPS lacks, where it is one."""
 
     @property
     def on_mac(self) -> bool:
@@ -56,7 +58,7 @@ class Harm(NamedTuple):
     def sentence(self, source: SourceFile, place: str) -> str:
         """What would happen, and where."""
         text = source.segment(self.node).splitlines()[0][:_MAX_TEXT]
-        return f"{place}: {text} {_WORDS[self.kind]}"
+        return f"{place}: {text} {_WORDS[self.kind].format(self.dtype)}"
 
 
 def harms(worlds: Worlds, kinds: Iterable[Kind] = RAISING) -> Iterator[Harm]:
@@ -71,7 +73,8 @@ def harms(worlds: Worlds, kinds: Iterable[Kind] = RAISING) -> Iterator[Harm]:
         tests = event.tests | (known.tests if known is not None else event.tests)
         by_default = event.kind is Kind.WIDE and event.name == "default"
         is_module = event.kind is Kind.WIDE and event.name == "module"
-        found[key] = Harm(event.node, reached, tests, event.kind, by_default, is_module)
+        dtype = str(event.value.v) if event.kind is Kind.WIDE else "float64"  # type: ignore[union-attr]
+        found[key] = Harm(event.node, reached, tests, event.kind, by_default, is_module, dtype)
     yield from found.values()
 
 

@@ -24,6 +24,7 @@ from mpslint.semantics.worlds.values import (
     NAMESPACE,
     SEQUENCE,
     SOME,
+    STREAMED,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -99,6 +100,7 @@ def _tagged(atom: Atom, tests: Tests) -> Atom:
     return tested(atom, tests) if atom.kind in _TAGGED else atom
 
 
+_LISTS = frozenset({STREAMED, SEQUENCE})
 _STRUCTURED = frozenset({NAME, FUNCTION, CLASS, INSTANCE, SEQUENCE, MAPPING, NAMESPACE})
 
 
@@ -144,12 +146,26 @@ def _joined(a: Atom, b: Atom) -> Atom:
             symbol=a.symbol if a.symbol == b.symbol else None,
             placed=a.placed if a.placed == b.placed else None,
         )
+    if STREAMED in (a.kind, b.kind) and a.kind in _LISTS and b.kind in _LISTS:
+        return _joined_lists(a, b)
     # None, False or a text until it is set, or where an import fails.
     if a.kind in _STRUCTURED and b.kind == CONST:
         return a
     if b.kind in _STRUCTURED and a.kind == CONST:
         return b
     return Atom(UNKNOWN, None, None, tests) if tests else UNK
+
+
+def _joined_lists(a: Atom, b: Atom) -> Atom:
+    """A list that is empty at first is what it is filled with."""
+    if (a.kind == SEQUENCE and not a.v) or (b.kind == SEQUENCE and not b.v):
+        return b if a.kind == SEQUENCE else a
+    if a.kind != b.kind or None in (a.v, b.v):
+        return UNK
+    value = pack(
+        [(mask, join(mine, item)) for at, mine in cases_of(a.v) for mask, item in cases_of(b.v, at)]
+    )
+    return Atom(STREAMED, value)
 
 
 def _joined_devices(a: Atom, b: Atom, tests: Tests) -> Atom:

@@ -7,6 +7,7 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MACS
+from mpslint.semantics.worlds.numbers import dtype_of_list
 from mpslint.semantics.worlds.placing import Placing
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
@@ -21,6 +22,7 @@ from mpslint.semantics.worlds.values import (
     NUMBERED,
     SEQUENCE,
     SOME,
+    STREAMED,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -35,6 +37,7 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
+_KNOWN_DATA = frozenset({SEQUENCE, STREAMED, ARRAY, TENSOR})
 _OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
 """Factories whose tensor has no dimensions where it is made of a number."""
 
@@ -67,8 +70,9 @@ class Makers(Placing):
         from_array, made = False, UNK
         if dtype is None and short in ("tensor", "as_tensor", "from_numpy", "asarray"):
             first = one(source, MACS)
-            if first.kind == ARRAY and "dtype" not in keywords:
-                dtype, from_array, made = first.v, True, first
+            held = dtype_of_list(first)
+            if held is not None and "dtype" not in keywords:
+                dtype, from_array, made = held.v, True, held
         if place is not None and not is_none(place):
             where_to = self.place(place, node)
         elif short in facts.LIKE or short in facts.INFERRING:
@@ -79,7 +83,12 @@ class Makers(Placing):
             where_to = device("cpu")
         if short in facts.LIKE and args and one(source, MACS).kind == TENSOR:
             dtype = dtype or dtype_of(one(source, MACS))
-        elif short in _OF_DATA and one(source, MACS).kind not in (SEQUENCE, ARRAY, TENSOR):
+        elif short in _OF_DATA and one(source, MACS).kind not in (
+            SEQUENCE,
+            STREAMED,
+            ARRAY,
+            TENSOR,
+        ):
             made = Atom(UNKNOWN, scalar=True)
         elif dtype is None and short in facts.FLOAT_FACTORIES and "dtype" not in keywords:
             dtype = self.default_dtype

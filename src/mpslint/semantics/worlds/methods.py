@@ -13,6 +13,7 @@ from mpslint.semantics.worlds.configurations import asked
 from mpslint.semantics.worlds.device_arms import named_arm
 from mpslint.semantics.worlds.empty_modules import holds_nothing
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.filled import ADDING, Filled
 from mpslint.semantics.worlds.loaded import is_loaded, kept_form
 from mpslint.semantics.worlds.machines import ALL, MACS
 from mpslint.semantics.worlds.placing import ACCELERATOR
@@ -41,6 +42,7 @@ from mpslint.semantics.worlds.values import (
     SEQUENCE,
     STATE,
     STEP,
+    STREAMED,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -58,14 +60,14 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 from mpslint.semantics.worlds.weights import part_of_state, weights
-from mpslint.semantics.worlds.wide_modules import is_made_wide
+from mpslint.semantics.worlds.wide_modules import wide_dtype
 
 _MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, NAMESPACE, HOST})
 """What may have a method `.cuda()` of torch's; of what is unknown most have, and it
 is a namespace once an attribute of it is set (`model.fc = ...`)."""
 
 
-class Methods(ProgramOptions, Arrays, TorchCalls):
+class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
     def method(
         self, node: ast.Call, base: Value, name: str, args: list[Value], keywords: Env
     ) -> Value:
@@ -135,6 +137,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return self.of_array(atom, name, args, keywords)
         if name in facts.NEW and "device" in keywords:
             return self.on_device(base, self.place(keywords["device"], node))
+        if args and name in ADDING and kind in (SEQUENCE, STREAMED):
+            self.added_to(function.value, atom, name, args[-1])
         self.given(node, args, keywords, looks=name in facts.LOOKING_METHODS)
         if name in facts.SKIPPING_METHODS and kind in (INSTANCE, UNKNOWN):
             if isinstance(function.value, ast.Name) and function.value.id == "self":
@@ -212,8 +216,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
     def _carries(self, node: ast.Call, base: Value, moved: Value) -> None:
         """A dtype that MPS lacks is carried there, by an array, a tensor or a module."""
         was, dtype = one(base, MACS), _dtype(moved)
-        if dtype is None and was.kind == INSTANCE and is_made_wide(was.v):
-            dtype = "float64"
+        if dtype is None and was.kind == INSTANCE:
+            dtype = wide_dtype(was.v)
         is_module = was.kind in (INSTANCE, MODULE)
         self.wide(moved, node, dtype, array=was.kind == ARRAY, module=is_module)
 

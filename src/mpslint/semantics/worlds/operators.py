@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from mpslint.facts.arrays import REAL
 from mpslint.semantics.worlds.configurations import setting
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.loaded import entry, is_loaded
+from mpslint.semantics.worlds.numbers import kind_of
 from mpslint.semantics.worlds.values import (
+    ANSWER,
     ARRAY,
     CONST,
     DEVICE,
@@ -92,7 +95,7 @@ def _are_answers(a: Atom, b: Atom) -> bool:
 def negative(atom: Atom) -> Atom:
     if atom.kind == CONST and isinstance(atom.v, int | float):
         return Atom(CONST, -atom.v, atom.node)
-    return atom if atom.kind in (TENSOR, ARRAY, DEVICE) else UNK
+    return atom if atom.kind in (TENSOR, ARRAY, DEVICE) or kind_of(atom) is not None else UNK
 
 
 def arithmetic(a: Atom, b: Atom) -> Atom:
@@ -111,7 +114,8 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
         if array.v == "int64" and _is_float64(other):
             return other if other.kind == ARRAY else Atom(ARRAY, "float64")
         # A single number follows the arrays that it meets.
-        return array if not array.scalar or other.kind in (CONST, HOST) else _met(other)
+        plain = other.kind in (CONST, HOST) or kind_of(other) is not None
+        return array if not array.scalar or plain else _met(other)
     if a.kind == SEQUENCE and b.kind == SEQUENCE:
         return Atom(SEQUENCE, (*a.v, *b.v), None, a.tests | b.tests)
     if a.kind == CONST and b.kind == CONST:
@@ -138,9 +142,7 @@ def divided(a: Atom, b: Atom) -> Atom:
 
 def _is_float64(atom: Atom) -> bool:
     """A number with a point, or an array of NumPy's own kind of them."""
-    return (atom.kind == CONST and type(atom.v) is float) or (
-        atom.kind == ARRAY and atom.v == "float64"
-    )
+    return kind_of(atom) == REAL or (atom.kind == ARRAY and atom.v == "float64")
 
 
 def _met(other: Atom) -> Atom:
@@ -154,7 +156,8 @@ def picked(atom: Atom, index: Atom) -> Value:
 
 def element(atom: Atom, index: Atom) -> Value:
     if atom.kind in (TENSOR, DEVICE, ARRAY):
-        return atom.but(unread=ENTRY) if atom.unread and is_text(index) else atom
+        unread = atom.unread in (ANSWER, ENTRY) and is_text(index)
+        return atom.but(unread=ENTRY) if unread else atom
     if atom.kind == STATE or (atom.kind == STREAMED and atom.v is not None):
         each: Value = atom.v
         return each

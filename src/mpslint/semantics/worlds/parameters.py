@@ -6,11 +6,14 @@ import ast
 from collections.abc import Iterable
 from functools import partial
 
+from mpslint.facts.arrays import INTEGER
+from mpslint.facts.machines import NOT_ON_MPS
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.numbers import of_kind, tells
 from mpslint.semantics.worlds.runners import runs_with_defaults
-from mpslint.semantics.worlds.state import Env, Frame, Function
+from mpslint.semantics.worlds.state import Env, Frame, Function, is_dataset
 from mpslint.semantics.worlds.values import (
     ARRAY,
     BOT,
@@ -18,7 +21,9 @@ from mpslint.semantics.worlds.values import (
     DEVICE,
     INSTANCE,
     MAPPING,
+    ONE_OF_THEM,
     SEQUENCE,
+    TENSOR,
     UNK,
     UNKNOWN,
     Atom,
@@ -91,7 +96,8 @@ class Parameters(Expressions):
                 if value.__class__ is not Atom:
                     value = lift(partial(_one_thing, (function, name)), value)
                 elif value.kind == UNKNOWN and not value.tests:
-                    value = Atom(UNKNOWN, symbol=value.symbol or (function, name))
+                    symbol = value.symbol or (function, name)
+                    value = Atom(UNKNOWN, symbol=symbol, unread=value.unread)
             given[name] = value
         if arguments.vararg is not None and sites:
             rest = arguments.vararg.arg
@@ -103,6 +109,10 @@ class Parameters(Expressions):
                 given[rest] = Atom(SEQUENCE, (self.items_of(Atom(SEQUENCE, tuple(parts))),))
         if function.cls is not None and positional and not function.static:
             given[positional[0].arg] = Atom(INSTANCE, function.cls)
+            if function.node.name == "__getitem__" and len(positional) > 1:
+                at = positional[1].arg
+                if is_dataset(function.cls) and one(given[at], ALL).kind == UNKNOWN:
+                    given[at] = lift(lambda atom: of_kind(atom, INTEGER), given[at])
         return given
 
     def _default(self, function: Function, default: ast.expr, name: str) -> Value:
@@ -141,4 +151,14 @@ def _either(one_gives: Atom, other_gives: Atom) -> Atom:
         is_wide = mine.kind == ARRAY and mine.v == "float64"
         if is_wide and theirs.kind in (ARRAY, UNKNOWN) and theirs.v is None:
             return mine
+        if mine.kind == TENSOR and mine.v[1] in NOT_ON_MPS and _is_given_beside(mine, theirs):
+            return mine.but(unread=ONE_OF_THEM)
     return join(one_gives, other_gives)
+
+
+def _is_given_beside(wide: Atom, other: Atom) -> bool:
+    """Whether a function that is given this tensor is given another one there as well, or, as one
+    that calls itself for each part, what holds such tensors."""
+    if other.kind == TENSOR:
+        return bool(other.v[0] == wide.v[0] and other.v[1] != wide.v[1])
+    return other.kind in (SEQUENCE, MAPPING) and tells(other)

@@ -29,6 +29,7 @@ from mpslint.semantics.worlds.values import (
     NAME,
     NAMESPACE,
     NO_TESTS,
+    ONE_OF_THEM,
     SEQUENCE,
     TENSOR,
     UNKNOWN,
@@ -189,7 +190,13 @@ class Placing(Counts):
             kind = MODULE if what.kind == MODULE else TENSOR
             maybe = what.maybe and dtype is None and what.kind in (ARRAY, TENSOR)
             here = (where(to) or "?", dtype or old)
-            return Atom(kind, here, None, tests, maybe, scalar=what.scalar, wrapped=what.wrapped)
+            unread = what.unread if what.unread == ONE_OF_THEM else ""
+            return Atom(
+                *(kind, here, None, tests, maybe),
+                scalar=what.scalar,
+                wrapped=what.wrapped,
+                unread=unread,
+            )
 
         return lift(move, base, place)
 
@@ -207,16 +214,17 @@ class Placing(Counts):
         if dtype not in facts.NOT_ON_MPS:
             return
         worlds = 0
-        tests, likely = self.frame.tests, False
+        tests, likely, one_of_them = self.frame.tests, False, False
         for mask, atom in cases_of(value, self.frame.mask & MACS):
             if atom.kind != DEVICE and where(atom) == "mps":
                 worlds |= mask
                 tests |= atom.tests
                 likely = likely or atom.maybe
+                one_of_them = one_of_them or atom.unread == ONE_OF_THEM
         if worlds:
             name = "array" if array else "tensor" if dtype != self.default_dtype else "default"
-            if module and name == "tensor":
-                name = "module"
+            if name == "tensor" and (module or one_of_them):
+                name = "module" if module else "one"
             wide = Atom(DTYPE, dtype)
             self.emit(
                 Kind.WIDE, node, worlds=worlds, tests=tests, name=name, value=wide, likely=likely

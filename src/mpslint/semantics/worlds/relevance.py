@@ -53,6 +53,8 @@ _WORDS = tuple(
         ".arange(",
         ".array(",
         "np.random.",
+        # A table of a module's tensors, which lie where the module does.
+        "state_dict()",
     ]
 )
 

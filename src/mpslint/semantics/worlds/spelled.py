@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 _GPUS = (b"cuda", b"mps", b"accelerat", b"GradScaler")
 """One of them stands in whatever spells a GPU; a scaler of gradients is for CUDA unless told."""
-_WIDE = (b"float64", b"double", b"Double", b"complex128", b"float_")
-"""One of them stands in whatever spells a dtype that MPS lacks, but for Python's `float` and arrays
-of NumPy and of environments that are float64 unless told."""
+_WIDE = (b"float64", b"double", b"Double", b"complex128", b"float_", b"oader")
+"""One of them stands in whatever spells a dtype that MPS lacks, or a loader, which makes float64 of
+fractions, but for Python's `float` and arrays of NumPy and of environments that are float64 unless
+told."""
 _OF_ARRAYS = frozenset({"tensor", "as_tensor", "from_numpy", "asarray"})
 """Functions of torch whose tensors have the dtype of an array."""
 _ARRAYS = (b"numpy", b"gym")

@@ -284,6 +284,11 @@ def _is_decided(value: Value) -> bool:
     )
 
 
+def is_dataset(cls: Class) -> bool:
+    """Whether a class is one of torch's datasets, of which a loader takes samples."""
+    return any(base.startswith("torch.") and base.endswith("Dataset") for base in cls.bases)
+
+
 class Frame:
     """What belongs to one run of one function."""
 
@@ -390,4 +395,4 @@ class Frame:
         """A test: what it does where CUDA is there is a test of CUDA, and no port's choice."""
 
 
-__all__ = ["Class", "Env", "Frame", "Function", "FunctionNode", "Place", "Symbol"]
+__all__ = ["Class", "Env", "Frame", "Function", "FunctionNode", "Place", "Symbol", "is_dataset"]

@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_wo
 from mpslint.semantics.worlds.functions_given import note_functions_given
 from mpslint.semantics.worlds.joining import join, parted, port
 from mpslint.semantics.worlds.machines import ALL, CUDA, MAC, NVIDIA
+from mpslint.semantics.worlds.numbers import tells
 from mpslint.semantics.worlds.operators_for_cuda import calls_cuda_alone
 from mpslint.semantics.worlds.parameters import Parameters
 from mpslint.semantics.worlds.patched import target
@@ -147,9 +148,12 @@ class Summaries(Parameters):
         found = []
         for name, value in given.items():
             cases = tuple(cases_of(value))
-            if any(atom.kind in _TOLD_APART or atom.placed is not None for _, atom in cases):
+            if any(
+                atom.kind in _TOLD_APART or atom.placed is not None or tells(atom)
+                for _, atom in cases
+            ):
                 key = tuple(
-                    (worlds, atom.kind, repr(atom.v), atom.maybe, atom.placed)
+                    (worlds, atom.kind, repr(atom.v), atom.maybe, atom.placed, atom.unread)
                     for worlds, atom in cases
                 )
                 found.append((name, key))

@@ -10,6 +10,7 @@ from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.core import Core
 
 _ASKING = ("torch.cuda", "torch.mps", "torch.backends", "torch.amp", "torch.accelerator")
+_CUDA = "torch.cuda"
 _GROUPS = "torch.distributed"
 
 
@@ -32,6 +33,15 @@ def names_of_torch(tree: ast.Module) -> list[str]:
         for target in statement.targets
         if isinstance(target, ast.Name)
     ]
+    # `T = torch.cuda if cuda else torch`, of which `T.FloatTensor` is then looked up
+    chosen = [
+        f"{target.id}."
+        for statement in tree.body
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.IfExp)
+        if _CUDA in map(Core.key, (statement.value.body, statement.value.orelse))
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    ]
     # `dist.all_reduce(x)`
     groups = [
         f"{alias.asname or alias.name}."
@@ -48,7 +58,7 @@ def names_of_torch(tree: ast.Module) -> list[str]:
         for alias in node.names
         if (getattr(node, "module", None) or alias.name).partition(".")[0] in called_packages()
     ]
-    return [*kernels, *kept, *groups, *called] + [
+    return [*kernels, *kept, *chosen, *groups, *called] + [
         alias.asname or alias.name.rpartition(".")[2]
         for node in tree.body
         if isinstance(node, ast.Import | ast.ImportFrom)

@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.kernels import EXTENSION_LOADERS, needs_nvcc
 from mpslint.semantics.worlds.loaded import loaded, read_back
 from mpslint.semantics.worlds.machines import ALL, CPU, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.makers import Makers
+from mpslint.semantics.worlds.numbers import collated, tells
 from mpslint.semantics.worlds.placing import ACCELERATOR
 from mpslint.semantics.worlds.registering import kernel_for
 from mpslint.semantics.worlds.state import Env
@@ -24,6 +25,7 @@ from mpslint.semantics.worlds.values import (
     DEVICE,
     FILE,
     FUNCTION,
+    INSTANCE,
     LAMBDA,
     MEMORY,
     NAME,
@@ -59,6 +61,8 @@ LOADERS = {
 }
 """Functions that load tensors, with the place of `map_location` among their arguments."""
 
+_PARTS_OF_DATASETS = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})
+"""What gives the samples of another dataset, or several such."""
 _TAKING_A_DEVICE = frozenset(
     {"torch.Generator", "torch.Event", "torch.Stream", "torch.jit.trace", "torch.export.export"}
 )
@@ -330,6 +334,33 @@ class TorchCalls(Makers, Calls):
         there, absent = Atom(UNKNOWN, None, None, mine), Atom(CONST, False, None, mine)
         return pack([(NVIDIA, there), (ALL & ~NVIDIA, absent)])
 
+    # data
+
+    def _batch_of(self, data: Value, keywords: Env) -> Value | None:
+        """What a loader gives of a dataset at each turn, as far as that is not what it seems."""
+        atom = one(data, ALL)
+        if atom.kind == SEQUENCE and len(atom.v) == 1:  # a `TensorDataset`
+            sample = one(atom.v[0], ALL)
+            if sample.kind == SEQUENCE and not any(map(tells, sample.v)):
+                return sample
+        if is_none(keywords.get("batch_size", UNK)):
+            return None
+        sample = one(self._sample_of(atom), ALL)
+        return collated(sample) if tells(sample) else None
+
+    def _sample_of(self, data: Atom) -> Value:
+        if data.kind == SEQUENCE and data.v:
+            first: Value = data.v[0]
+            return first
+        if data.kind == STREAMED and data.v is not None:
+            return self.items_of(data)
+        if data.kind != INSTANCE:
+            return UNK
+        methods = data.v.methods
+        if "__getitem__" in methods:
+            return self.summary(methods["__getitem__"])[0]
+        return self.items_of(self.summary(methods["__iter__"])[0]) if "__iter__" in methods else UNK
+
     # operators
 
     def _other(
@@ -346,7 +377,11 @@ class TorchCalls(Makers, Calls):
             return Atom(SEQUENCE, (Atom(SEQUENCE, tuple(map(_kept_in_dataset, args))),))
         if name == "torch.utils.data.DataLoader":
             data = keywords.get("dataset", args[0] if args else UNK)
-            return UNK if "collate_fn" in keywords else Atom(STREAMED, _batch_of(data))
+            return (
+                UNK if "collate_fn" in keywords else Atom(STREAMED, self._batch_of(data, keywords))
+            )
+        if name in _PARTS_OF_DATASETS and args:
+            return args[0] if name.endswith(".Subset") else Atom(STREAMED, args[0])
         if place is not None and not is_none(place):
             self.place(place, node)
         elif name in _TAKING_A_DEVICE and args and one(args[0], ALL).kind == DEVICE:
@@ -410,10 +445,3 @@ def _kept_in_dataset(value: Value) -> Value:
     """A tensor as a dataset gives a part of it: where it lies, and of what dtype."""
     atom = one(value, ALL)
     return tensor(*atom.v) if value.__class__ is Atom and atom.kind == TENSOR else UNK
-
-
-def _batch_of(data: Value) -> Value | None:
-    """What a loader gives of a `TensorDataset`, at each turn; None: of any other."""
-    atom = one(data, ALL)
-    sample = one(atom.v[0], ALL) if atom.kind == SEQUENCE and len(atom.v) == 1 else UNK
-    return sample if sample.kind == SEQUENCE else None

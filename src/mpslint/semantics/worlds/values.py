@@ -69,6 +69,7 @@ BARE = "bare"
 
 
 ANSWER, ENTRY, NUMBERED = "answer", "entry", "numbered"
+ONE_OF_THEM = "one of them"
 
 
 class Atom:
@@ -115,7 +116,8 @@ class Atom:
         self.unread = unread
         """`ANSWER`: what a module gives whose class is out of sight, or a part of it by number;
         `ENTRY`: what that keeps under a text, which may as well be an array; of a device
-        `NUMBERED`: `torch.device("cuda", 0)`, whose number is not in its text."""
+        `NUMBERED`: `torch.device("cuda", 0)`, whose number is not in its text; of a tensor
+        `ONE_OF_THEM`: a loop takes others as well; of a number which kind of number it is."""
 
     def but(self, **changed: Any) -> Atom:
         """The same but for these fields."""

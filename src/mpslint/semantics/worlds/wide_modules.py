@@ -4,14 +4,13 @@ part: to move such a module to MPS raises, whatever is computed with it."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.empty_modules import made_of, qualified
 from mpslint.semantics.worlds.state import Class, FunctionNode
 from mpslint.semantics.worlds.values import CLASS
 
-_WIDE = "float64"
 _DEPTH = 4
 """So many classes deep are the parts of a module followed."""
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
@@ -21,15 +20,30 @@ _CASTS = _MOVES | frozenset(facts.FLOAT_CASTS)
 _OTHERWISE = _MOVES | frozenset(facts.OF_OTHER_DTYPE) | {"type_as"}
 """Methods of a tensor whose result need not have its dtype."""
 
+# Source: torch's documentation of these functions (torch 2.13); of several tensors the result is
+# at least as wide as the first one.
+_OF_SAME_DTYPE = frozenset(
+    {"sin", "cos", "tan", "exp", "log", "sqrt", "rsqrt", "pow", "outer", "mul", "add", "sub", "div"}
+    | {"neg", "square", "cumsum", "cumprod", "flip", "clone", "reshape", "transpose", "permute"}
+    | {"unsqueeze", "squeeze", "flatten", "tril", "triu", "diag", "ones_like", "zeros_like"}
+    | {"empty_like", "rand_like", "randn_like", "full_like"}
+)
+_OF_COMPLEX = {"polar": 2, "complex": 2}
+"""What makes complex numbers of so many tensors, which have one dtype."""
 
-def is_made_wide(cls: Class, depth: int = _DEPTH) -> bool:
-    """Whether something of a module of this class is float64 for sure once it is made."""
+
+def wide_dtype(cls: Class, depth: int = _DEPTH) -> str | None:
+    """The dtype that MPS lacks of something of a module of this class, for sure once it is made."""
     if not depth or not cls.module:
-        return False
+        return None
     made = cls.methods.get("__init__")
     if made is None:
-        return any(is_made_wide(parent, depth - 1) for parent in cls.parents)
+        return _first(wide_dtype(parent, depth - 1) for parent in cls.parents)
     return _Constructor(cls, made.node, depth).leaves_wide()
+
+
+def _first(dtypes: Iterable[str | None]) -> str | None:
+    return next((dtype for dtype in dtypes if dtype in facts.NOT_ON_MPS), None)
 
 
 class _Constructor:
@@ -41,27 +55,27 @@ class _Constructor:
         self._depth = depth
         first = [*made.args.posonlyargs, *made.args.args]
         self._self = first[0].arg if first else ""
-        self._whole = False
-        self._parts: dict[str, bool] = {}
-        """By the attribute whether what it holds is float64 for sure."""
+        self._whole: str | None = None
+        self._parts: dict[str, str | None] = {}
+        """By the attribute the dtype of what it holds, where that is sure."""
 
-    def leaves_wide(self) -> bool:
+    def leaves_wide(self) -> str | None:
         for statement in self._made.body:
             if isinstance(statement, ast.Assign):
                 self._assign(statement)
             elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
                 self._call(statement.value)
             elif any(isinstance(item, ast.Return) for item in ast.walk(statement)):
-                return False
+                return None
             else:
                 self._forget(statement)
-        return self._whole or any(self._parts.values())
+        return _first((self._whole, *self._parts.values()))
 
     def _assign(self, statement: ast.Assign) -> None:
         self._forget(statement.value)
         for target in statement.targets:
             if isinstance(target, ast.Attribute) and self._is_self(target.value):
-                self._parts[target.attr] = self._is_part(statement.value)
+                self._parts[target.attr] = self._part(statement.value)
             else:
                 self._forget(target)
 
@@ -70,17 +84,17 @@ class _Constructor:
         if not isinstance(function, ast.Attribute):
             self._forget(call)
         elif _is_super(function.value):
-            self._whole = self._whole or self._base_is_wide(call)
+            self._whole = _first((self._whole, self._base_dtype(call)))
         elif self._is_self(function.value) and function.attr in _BUFFERS:
             name, held = (*call.args, None, None)[:2]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                self._parts[name.value] = held is not None and self._is_tensor(held)
+                self._parts[name.value] = self._tensor(held) if held is not None else None
         elif self._is_self(function.value):
             cast = self._cast(call)
             if cast is None:
                 self._forget(call)
             else:
-                self._whole, self._parts = cast == _WIDE, {}
+                self._whole, self._parts = cast, {}
         else:
             self._forget(call)
 
@@ -92,10 +106,10 @@ class _Constructor:
                 if self._is_self(item.value):
                     self._parts.pop(item.attr, None)
                 elif item.attr == "data":
-                    self._whole, self._parts = False, {}
+                    self._whole, self._parts = None, {}
             elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
                 if item.func.attr in _CASTS and not self._is_fresh(item.func.value):
-                    self._whole, self._parts = False, {}
+                    self._whole, self._parts = None, {}
 
     def _run_by(self, node: ast.AST) -> Iterator[ast.AST]:
         """All of `node`, and of the methods of the class that it names."""
@@ -121,14 +135,14 @@ class _Constructor:
     def _is_self(self, node: ast.expr | None) -> bool:
         return isinstance(node, ast.Name) and node.id == self._self
 
-    def _base_is_wide(self, call: ast.Call) -> bool:
+    def _base_dtype(self, call: ast.Call) -> str | None:
         """`super().__init__(size, dtype=torch.float64)`"""
         assert isinstance(call.func, ast.Attribute)
         if call.func.attr != "__init__":
-            return False
+            return None
         if self._cls.parents:
-            return any(is_made_wide(parent, self._depth - 1) for parent in self._cls.parents)
-        return self._dtype(call) == _WIDE
+            return _first(wide_dtype(parent, self._depth - 1) for parent in self._cls.parents)
+        return self._dtype(call)
 
     def _dtype(self, call: ast.Call) -> str | None:
         given = next((item.value for item in call.keywords if item.arg == "dtype"), None)
@@ -144,13 +158,13 @@ class _Constructor:
         named = [facts.DTYPES.get(qualified(self._cls, item)) for item in call.args]
         return self._dtype(call) or next(filter(None, named), None)
 
-    def _is_part(self, value: ast.expr) -> bool:
-        """Whether something that the module keeps goes where it goes, and is float64."""
+    def _part(self, value: ast.expr) -> str | None:
+        """The dtype of something that the module keeps, and that goes where it goes."""
         if not isinstance(value, ast.Call):
-            return False
+            return None
         name = qualified(self._cls, value.func)
         if name in _PARAMETERS:
-            return bool(value.args) and self._is_tensor(value.args[0])
+            return self._tensor(value.args[0]) if value.args else None
         if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
             listed = [
                 item
@@ -158,17 +172,17 @@ class _Constructor:
                 for item in (one.elts if isinstance(one, ast.List | ast.Tuple) else [one])
             ]
             bare = name.rpartition(".")[2] in facts.BARE_MODULES
-            wide = self._dtype(value) == _WIDE and not bare
-            return wide or any(map(self._is_part, listed))
+            own = self._dtype(value) if not bare else None
+            return _first((own, *map(self._part, listed)))
         if isinstance(value.func, ast.Name):
             made = made_of(self._cls, value.func.id)
-            return made.kind == CLASS and is_made_wide(made.v, self._depth - 1)
+            return wide_dtype(made.v, self._depth - 1) if made.kind == CLASS else None
         if not isinstance(value.func, ast.Attribute) or not isinstance(value.func.value, ast.Call):
-            return False
+            return None
         cast = self._cast(value)
         if cast is not None:
-            return cast == _WIDE and self._is_module(value.func.value)
-        return value.func.attr in facts.MODULE_METHODS and self._is_part(value.func.value)
+            return cast if self._is_module(value.func.value) else None
+        return self._part(value.func.value) if value.func.attr in facts.MODULE_METHODS else None
 
     def _is_module(self, call: ast.Call) -> bool:
         """Whether a call makes a module that has something to cast."""
@@ -176,8 +190,8 @@ class _Constructor:
         module, _, last = name.rpartition(".")
         return module == "torch.nn" and last[:1].isupper() and last not in facts.BARE_MODULES
 
-    def _is_tensor(self, value: ast.expr) -> bool:
-        """Whether a tensor is float64."""
+    def _tensor(self, value: ast.expr) -> str | None:
+        """The dtype of a tensor, where it is sure."""
         if isinstance(value, ast.Name):
             stores = [
                 item
@@ -193,21 +207,34 @@ class _Constructor:
                 and any(target is store for target in item.targets for store in stores)
             ]
             known = len(stores) == len(given) == 1 and not isinstance(given[0], ast.Name)
-            return known and self._is_tensor(given[0])
+            return self._tensor(given[0]) if known else None
         if isinstance(value, ast.BinOp) and isinstance(value.right, ast.Constant):
-            return self._is_tensor(value.left)
+            return self._tensor(value.left)
         if not isinstance(value, ast.Call):
-            return False
-        if qualified(self._cls, value.func).startswith("torch."):
-            return self._dtype(value) == _WIDE
+            return None
+        name = qualified(self._cls, value.func)
+        if name.startswith("torch."):
+            return self._made_by(value, name)
         if not isinstance(value.func, ast.Attribute):
-            return False
+            return None
         cast = self._cast(value)
         if cast is not None:
-            return cast == _WIDE
+            return cast
         if any(item.arg == "dtype" for item in value.keywords):
-            return self._dtype(value) == _WIDE
-        return value.func.attr not in _OTHERWISE and self._is_tensor(value.func.value)
+            return self._dtype(value)
+        return self._tensor(value.func.value) if value.func.attr not in _OTHERWISE else None
+
+    def _made_by(self, call: ast.Call, name: str) -> str | None:
+        """The dtype of what a function of torch makes, of tensors or of nothing."""
+        if any(item.arg == "dtype" for item in call.keywords):
+            return self._dtype(call)
+        last = name.rpartition(".")[2]
+        if not call.args or last not in _OF_SAME_DTYPE | _OF_COMPLEX.keys():
+            return None
+        dtypes = [self._tensor(item) for item in call.args[: _OF_COMPLEX.get(last, 1)]]
+        if last in _OF_COMPLEX:
+            return "complex128" if set(dtypes) == {"float64"} else None
+        return dtypes[0]
 
 
 def _method(cls: Class, name: str, depth: int = _DEPTH) -> FunctionNode | None:

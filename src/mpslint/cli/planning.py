@@ -67,6 +67,7 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
 def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | None) -> Work:
     from mpslint.fixing.fixing import may_become_safe, worth_fixing
     from mpslint.folders.discovery import leads_out, targets
+    from mpslint.output import SHOW_FIXES
     from mpslint.porting.in_the_way import is_narrow
     from mpslint.running.reported import Reported
     from mpslint.sources.reading import read_bytes
@@ -78,7 +79,8 @@ def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | No
     reported = Reported(finder, options.diff_base)
     found = list(targets(paths, finder, warn))
     projects = _Projects()
-    checked = check_files(options, found, with_fixes=False, to_fix=projects.known)
+    shown = options.output_format in SHOW_FIXES
+    checked = check_files(options, found, with_fixes=shown, to_fix=projects.known)
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
     jobs: list[Job] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from conftest import CUDA_ONLY, Cli
 from mpslint.checking import held_back
 from mpslint.facts import priors
 
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "engine"
 MARKED = (
     "import pytest\nimport torch\n\n\n"
     "@pytest.mark.require_cuda\ndef test_it():\n    torch.cuda.synchronize()\n"
@@ -103,3 +105,9 @@ def test_what_one_look_has_made_is_given_back_before_the_next_file(cli: Cli, pro
         assert gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_a_module_tries_of_itself_is_listed(cli: Cli, project: Path) -> None:
+    shutil.copytree(FIXTURES / "own_try", project, dirs_exist_ok=True)
+    assert cli("check").code == 0
+    assert "not reported: trials-of-modules/__main__" in cli("check", "--explain-silence").out

@@ -67,3 +67,20 @@ def test_each_rule_that_fixes_has_a_clause_for_what_it_does_not_fix(rule: Any) -
     assert rule.unfixed
     assert rule.unfixed[0].islower() or rule.unfixed.startswith("MPS")
     assert not rule.unfixed.endswith(".")
+
+
+def test_a_fix_that_leaves_a_file_as_it_is_says_why_as_check_does(cli: Cli, project: Path) -> None:
+    (project / "a.py").write_text(NUMBERED)
+    assert UNSEEN in cli("fix", "--no-verify", ".").out.splitlines()
+
+
+def test_numbers_that_are_only_gathered_are_not_said_to_be_needed(cli: Cli, project: Path) -> None:
+    (project / "a.py").write_text(
+        "import torch\n\n\ndef evaluate(model, loader):\n    model.cuda().eval()\n    losses = []\n"
+        "    with torch.no_grad():\n        for batch in loader:\n"
+        "            losses.append(model(batch.cuda()).mean().item())\n"
+        "    return sum(losses) / len(losses)\n"
+    )
+    (row,) = rows(cli, "--select", "MPS303")
+    assert "nothing in it needs the number" in row["message"]
+    assert "the number is needed here" not in row["no_fix"]

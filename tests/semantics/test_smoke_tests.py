@@ -105,3 +105,26 @@ def test_what_reads_a_file_of_its_authors_own_machine_is_no_program(
 def test_what_asks_for_a_file_is_a_program_be_its_default_ones_own(tmp_path: Path) -> None:
     asked = "args = argparse.ArgumentParser().add_argument('x', default='/mnt/sets/points/x.pt')"
     assert _told(tmp_path, imports="import argparse", setup=asked, more="print(torch.load(args))")
+
+
+def _told_without_a_project(folder: Path, *users: str) -> bool:
+    (folder / "layers.py").write_text(
+        _LAYER.format(made="torch.rand(2, 3)", more="", setup="", imports="")
+    )
+    for number, user in enumerate(users):
+        (folder / f"user{number}.py").write_text(user)
+    settings = Settings(select=("MPS102",))
+    path = folder / "layers.py"
+    source = SourceFile(str(path), path.read_bytes())
+    return bool(lint(source, settings, elsewhere=Neighbours(settings)))
+
+
+def test_a_file_without_a_project_that_nobody_beside_it_imports_is_a_program(
+    tmp_path: Path,
+) -> None:
+    assert _told_without_a_project(tmp_path)
+    assert _told_without_a_project(tmp_path, "print(1)\n")
+
+
+def test_a_file_without_a_project_that_one_beside_it_imports_is_a_module(tmp_path: Path) -> None:
+    assert not _told_without_a_project(tmp_path, _USER)

@@ -54,7 +54,10 @@ def test_what_a_count_of_cuda_decides_raises_nowhere(cli: Cli, project: Path) ->
     [
         ("1", ""),
         (_COUNT, "def run(config):\n    config.total_gpus = 2\n"),
-        (_COUNT, "import codec\nfrom settings import Settings\n\nconfig = Settings(total_gpus=2)\n"),
+        (
+            _COUNT,
+            "import codec\nfrom settings import Settings\n\nconfig = Settings(total_gpus=2)\n",
+        ),
         (_COUNT, "def run(config):\n    setattr(config, 'total_gpus', 2)\n"),
     ],
     ids=["another number", "set elsewhere", "given to a class", "by a text"],

@@ -67,6 +67,7 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
 def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | None) -> Work:
     from mpslint.fixing.fixing import may_become_safe, worth_fixing
     from mpslint.folders.discovery import leads_out, targets
+    from mpslint.output import SHOW_FIXES
     from mpslint.porting.in_the_way import is_narrow
     from mpslint.running.reported import Reported
     from mpslint.sources.reading import read_bytes
@@ -78,20 +79,24 @@ def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | No
     reported = Reported(finder, options.diff_base)
     found = list(targets(paths, finder, warn))
     projects = _Projects()
-    checked = check_files(options, found, with_fixes=False, to_fix=projects.known)
+    shown = options.output_format in SHOW_FIXES
+    checked = check_files(options, found, with_fixes=shown, to_fix=projects.known)
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
     jobs: list[Job] = []
+    further: dict[str, Hidden] = {}
     untouched: list[FileResult] = []
     tried: list[tuple[int, FileResult]] = []
     work = Work([], {}, {}, settings)
     for whole in checked:
         result, hidden = reported.narrow(whole, settings[whole.path])
+        path = result.path
         if not (worth_fixing(result, unsafe=options.unsafe_fixes) or may_become_safe(result)):
             untouched.append(result)
+            if not options.diff_base:
+                further[path] = hidden | (rejected or {}).get(path, frozenset())
             work.results.append(result)
             continue
-        path = result.path
         if not named[path] and (why := leads_out(path, paths)):
             warn(f"{path}: not changed: {why}")
             work.results.append(result)
@@ -108,13 +113,21 @@ def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | No
     for job in jobs:
         together.add(job)
     told = {result.path: result for result in checked if not result.error}
-    _watch(together, found, told, frozenset(before.path for _, before in tried))
+    fixed = frozenset(before.path for _, before in tried)
+    may_change = {
+        path: hidden
+        for path, hidden in further.items()
+        if path in told and (named[path] or not leads_out(path, paths))
+    }
+    _watch(together, found, told, fixed, may_change)
     if options.diff_base or any(is_narrow(job.settings, job.path) for job in jobs):
         together.doubt(_unsafe_beside_all(found, told, projects.of))
     plans = together.planned(
         unsafe=options.unsafe_fixes, sharing=lambda files: shared(files, projects.of)
     )
-    for at, before in tried:
+    places = {result.path: place for place, result in enumerate(work.results)}
+    taken_up = (places[path] for path in plans if path not in fixed and path in may_change)
+    for at, before in [*tried, *((place, work.results[place]) for place in taken_up)]:
         result, path = before, before.path
         planned = plans[path]
         error = planned if isinstance(planned, str) else planned.result.error
@@ -172,8 +185,10 @@ def _watch(
     found: Iterable[Target],
     told: Mapping[str, FileResult],
     fixed: frozenset[str],
+    may_change: Mapping[str, Hidden] | None = None,
 ) -> None:
-    """Judges with the others the files that use what changes."""
+    """Judges with the others the files that use what changes. Those that `may_change` are fixed
+    where that brings something about in them, but for what is hidden there."""
     from mpslint.errors import BadSource
     from mpslint.sources.reading import read_bytes
     from mpslint.sources.screening import names_in, speaks_of_torch
@@ -189,9 +204,11 @@ def _watch(
             continue
         if modules.isdisjoint(names_in(data)):
             continue
-        job = Job(target.path, data, target.settings)
+        fixable = target.path in (may_change or ())
+        hidden = (may_change or {}).get(target.path, frozenset())
+        job = Job(target.path, data, target.settings, hidden)
         if speaks_of_torch(data):
-            together.watch(job, told[target.path])
+            together.watch(job, told[target.path], fixable=fixable)
         else:
             together.starts(job)
 

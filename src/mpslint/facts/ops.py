@@ -27,7 +27,7 @@ class Support(NamedTuple):
     backward_native_since: dict[str, Release]
     """Functions that run forward earlier than backward."""
     methods_since: dict[str, Release]
-    """Tensor methods whose name alone says that a tensor is meant."""
+    """Methods that only count where a tensor is known to be asked."""
     fallback_until: dict[str, Release]
     """Functions that run on the CPU by themselves, with a warning, before this release."""
 

@@ -231,6 +231,33 @@ class Fixing:
             known = self._last = dict(self.barred), self.elsewhere, made
         return known[2]
 
+    def following(
+        self, made: Made, around: Elsewhere | None, *, unsafe: bool = False
+    ) -> Made | None:
+        """What becomes of it among files as `around` knows them, where fixes are on offer there
+        that were not when it was made; None: there are none."""
+        known, self.elsewhere = self.elsewhere, around
+        level = Applicability.UNSAFE if unsafe else Applicability.SAFE
+        found = self._linted(made.source, made.passes, beside=any(map(is_opening, made.applied)))
+        offered = Offered(made.source, made.passes, self.barred)
+        before = {
+            offered.key(one)
+            for one in made.findings
+            if one.applicability is not None and one.applicability >= level
+        }
+        new = [
+            one
+            for one in found.told
+            if one.applicability is not None and one.applicability >= level
+            if offered.key(one) not in {*before, *self.barred}
+        ]
+        after = self.to_fixed_point() if new else made
+        is_other = after.applied != made.applied
+        if is_other or any(one.applicability is Applicability.UNSAFE for one in new):
+            return after
+        self.elsewhere = known
+        return None
+
     def judged(
         self, made: Made, around: Elsewhere | None, *, touched: bool = False
     ) -> list[Objection]:

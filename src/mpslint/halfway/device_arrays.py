@@ -11,6 +11,7 @@ import ast
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from mpslint.basics.brief import brief
 from mpslint.facts.priors import computes_on_host
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.sources.screening import moves_something
@@ -118,10 +119,8 @@ class _Scope:
                 for row, text in self._statement(statement, calls):
                     if row not in seen:
                         seen.add(row)
-                        yield (
-                            row,
-                            f"{text[:_SEES]} may be given a tensor on MPS, which raises TypeError",
-                        )
+                        said = brief(text, _SEES)
+                        yield row, f"{said} may be given a tensor on MPS, which raises TypeError"
 
     def _host_calls(self, statement: ast.stmt) -> list[ast.Call]:
         return [

@@ -277,11 +277,37 @@ def _enabled(context: Context, given: ast.expr | None, device: Reference, *, on_
     if given is None or (isinstance(given, ast.Constant) and given.value is True):
         return test
     text = context.source.segment(given)
-    if isinstance(given, ast.Constant) and given.value is False:
+    is_off = isinstance(given, ast.Constant) and given.value is False
+    if is_off or _implies(context, given, device.type_text, on_mps=on_mps):
         return text
     if isinstance(given, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr | ast.Yield):
         text = f"({text})"
     return f"{text} and {test}"
+
+
+def _implies(context: Context, given: ast.expr, device_type: str, *, on_mps: bool) -> bool:
+    """Whether what switches it on asks already for the type of the same device: itself, or by a
+    variable for which the device is the same when that was set."""
+    if isinstance(given, ast.BoolOp) and isinstance(given.op, ast.And):
+        return any(_implies(context, one, device_type, on_mps=on_mps) for one in given.values)
+    if isinstance(given, ast.Name):
+        held = context.flow.reaching(given)
+        asked = held[0].value if len(held) == 1 and held[0].kind == "assign" else None
+        if asked is None or isinstance(asked, ast.Name):
+            return False
+        return all(
+            context.flow.reaching_name(one.id, given) == context.flow.reaching(one)
+            for one in ast.walk(asked)
+            if isinstance(one, ast.Name)
+        ) and _implies(context, asked, device_type, on_mps=on_mps)
+    if not isinstance(given, ast.Compare) or len(given.ops) != 1:
+        return False
+    (against,), (asks,) = given.comparators, given.ops
+    if ast.unparse(given.left) != device_type or not isinstance(against, ast.Constant):
+        return False
+    if isinstance(asks, ast.Eq):
+        return against.value == "cuda" or (on_mps and against.value == "mps")
+    return on_mps and isinstance(asks, ast.NotEq) and against.value == "cpu"
 
 
 def drop_unused_import(context: Context, statement: ast.ImportFrom) -> Fix | None:

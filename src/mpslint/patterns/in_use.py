@@ -12,7 +12,7 @@ from mpslint.semantics.destinations.devices_in_use import (
     name_in_use,
 )
 from mpslint.semantics.destinations.selected_devices import all_bind_cuda, assigned_cuda
-from mpslint.semantics.destinations.sure_devices import may_be_text
+from mpslint.semantics.destinations.sure_devices import may_be_text, surely_devices
 from mpslint.semantics.operands.meetings import meets_module_on
 from mpslint.semantics.terms.value import Kind
 
@@ -54,8 +54,8 @@ def type_in_use(context: Context, node: ast.AST, torch: str | None) -> str | Non
     used = name_in_use(context, node)
     if used is None:
         return None
-    is_device = context.values.of(used).kind is Kind.DEVICE
-    if is_device and not may_be_text(context, context.flow.reaching(used)):
+    is_device, held = context.values.of(used).kind is Kind.DEVICE, context.flow.reaching(used)
+    if (is_device and not may_be_text(context, held)) or surely_devices(context, held):
         return used.id
     return f"{torch}.device({used.id})" if torch is not None else None
 

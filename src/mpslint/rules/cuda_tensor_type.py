@@ -191,6 +191,10 @@ def _choice(context: Context, node: ast.expr) -> ast.If | ast.IfExp | None:
                 continue
             if ast.unparse(statement.targets[0]) == target:
                 return branch if _cpu_type(context, statement.value) else None
+    held = context.flow.reaching_name(target, branch.test)
+    before = [binding.value for binding in held if binding.kind == "assign"]
+    if held and len(before) == len(held) and all(x and _cpu_type(context, x) for x in before):
+        return branch
     return None
 
 

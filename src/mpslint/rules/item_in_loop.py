@@ -133,6 +133,9 @@ from mpslint.semantics.syntax.index import FUNCTIONS
 _WORDS = tuple((*group, b"def ", b"cuda", b"device") for group in TRAINING_WORDS)
 
 
+_GATHERED = "what is gathered, and where it is read, is for its author to say"
+
+
 @rule(
     "MPS303",
     "item-in-loop",
@@ -282,11 +285,18 @@ def _gathered(context: Context, rule: Rule) -> Iterator[Finding]:
             f" gather on the device, and read it {after}"
         )
         gathers = context.label(turns, f"this {what} only gathers the numbers")
-        yield _finding(context, rule, run, message, (gathers, *also_waiting(context, run)))
+        labels = (gathers, *also_waiting(context, run))
+        yield _finding(context, rule, run, message, labels, unfixed=_GATHERED)
 
 
 def _finding(
-    context: Context, rule: Rule, reads: Sequence[Step], message: str, labels: tuple[Label, ...]
+    context: Context,
+    rule: Rule,
+    reads: Sequence[Step],
+    message: str,
+    labels: tuple[Label, ...],
+    *,
+    unfixed: str = "",
 ) -> Finding:
     """At the first of `reads`; with a fix where it is the only one, and adds a number up."""
     call, tensor, turns = reads[0]
@@ -306,6 +316,7 @@ def _finding(
         labels=labels,
         applicability=Applicability.UNSAFE if offer else None,
         fix=partial(keep_on_device, context, call, turns, statement) if offer else None,
+        unfixed=unfixed,
     )
 
 

@@ -1,10 +1,10 @@
 """An op has no MPS kernel in part of the supported torch releases.
 
 ## What it does
-Flags calls of functions, modules and unmistakable tensor methods that have no MPS kernel in a
-release from `min-torch` to `max-torch`, by the table in `mpslint/facts/ops.json`; and, in models,
-operators of torch_cluster and torch_scatter (`radius_graph`, `knn_graph`, `fps`, `scatter_max`,
-`segment_csr`), which are built for the CPU and CUDA in every release.
+Flags calls of functions, modules and methods of tensors that have no MPS kernel in a release from
+`min-torch` to `max-torch`, by the table in `mpslint/facts/ops.json`; and, in models, operators of
+torch_cluster and torch_scatter (`radius_graph`, `knn_graph`, `fps`, `scatter_max`, `segment_csr`),
+which are built for the CPU and CUDA in every release.
 
 ## Why is this bad?
 `NotImplementedError: The operator 'aten::linalg_eig' is not currently implemented for the MPS
@@ -32,8 +32,8 @@ is float64, which no Mac's GPU holds: it is on the CPU, or its cast is told (MPS
 without `device=`, and variants that depend on an argument's value (`norm(p="nuc")`). Tests. What
 torch_scatter makes of torch's own operators (`scatter_add`, `scatter_mean`), and operators of
 packages in code that makes data, no model. What transforms of a data set do with its samples
-(`data.vectors = ...; return data` in `__call__`), and functions that only they use. Methods such as
-`.take` and `.mode` that other libraries have too. With the default `min-torch`, only ops that torch
+(`data.vectors = ...; return data` in `__call__`), and functions that only they use. Methods of what
+is not known to be a tensor (`.take`, `.mode`). With the default `min-torch`, only ops that torch
 2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to an older
 release.
 

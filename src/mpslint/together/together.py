@@ -19,6 +19,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.context import Context
 from mpslint.sources.files import spoken_path
 from mpslint.sources.opening import open_source
+from mpslint.sources.screening import names_in
 from mpslint.together.asked import off_on_macs, takes_mps
 from mpslint.together.becoming import Becoming
 from mpslint.together.beside import Beside
@@ -79,6 +80,8 @@ class Together:
         self._made: dict[str, Made] = {}
         self._failed: dict[str, str] = {}
         self._watched: set[str] = set()
+        self._fixable: set[str] = set()
+        """Those of them that are fixed where others bring something about in them."""
         self._starting: list[Job] = []
         self._untouched: dict[str, FileResult] = {}
         self._unopposed: dict[str, _Unopposed] = {}
@@ -93,9 +96,12 @@ class Together:
 
         self._add(job, Fixing.to_fixed_point)
 
-    def watch(self, job: Job, found: FileResult) -> None:
-        """A file that is judged with the others, and not fixed, and what is found in it."""
+    def watch(self, job: Job, found: FileResult, *, fixable: bool = False) -> None:
+        """A file that is judged with the others, and what is found in it. It is not fixed, but
+        where it is `fixable` and what the others become brings something about in it."""
         self._watched.add(job.path)
+        if fixable:
+            self._fixable.add(job.path)
         self._add(job, lambda fixing: fixing.unfixed(found.findings, found.untold))
 
     def _add(self, job: Job, made: Callable[[Fixing], Made]) -> None:
@@ -134,6 +140,10 @@ class Together:
         """What becomes of each file, or the line that says why it cannot be fixed. `sharing` tells
         of those into which a selection was written the settings under which they share one."""
         self.settle()
+        for _ in range(MAX_TRIALS):
+            if not self._take_up_what_follows(unsafe=unsafe):
+                break
+            self._settle()
         if sharing is not None:
             self._share(sharing(self._selecting(unsafe=unsafe)))
         found: dict[str, Planned | str] = dict(self._failed)
@@ -204,6 +214,27 @@ class Together:
                 more = more or len(self._made[path].applied) > len(made.applied)
         return more
 
+    def _take_up_what_follows(self, *, unsafe: bool) -> bool:
+        """Makes the fixes that are there only since other files of the run became what they are;
+        whether there are some. A run that left them to the next one would not be done."""
+        texts, around, more = self._texts(), self._around(), False
+        for path, job in self._jobs.items() if texts else ():
+            if path in self._watched - self._fixable:
+                continue
+
+            def take(path: str = path, job: Job = job) -> None:
+                nonlocal more
+                if not self._knows_none(path, texts):
+                    made = self._fixing[path].following(
+                        self._made[path], around[job.settings], unsafe=unsafe
+                    )
+                    if made is not None:
+                        self._made[path], more = made, True
+                        self._watched.discard(path)
+
+            self._guarded(path, take)
+        return more
+
     def _remade(self, paths: Iterable[str] | None = None) -> bool:
         """Judges files, all without `paths`; whether some must be fixed in another way."""
         around = self._around()
@@ -254,6 +285,13 @@ class Together:
             asked = {one.path: texts.get(one.path) for one in project.consulted()}
             self._unopposed[path] = _Unopposed(fixing, fixing.elsewhere, made, asked)
         return against
+
+    def _knows_none(self, path: str, texts: Mapping[str, bytes]) -> bool:
+        """Whether a file asks nothing of the others that change."""
+        if self._made[path].applied:
+            others = (other for other in self._changed_among(texts) if other != path)
+            return names_in(self._jobs[path].data).isdisjoint(map(_module, others))
+        return self._is_apart(path, texts)
 
     def _is_apart(self, path: str, texts: Mapping[str, bytes]) -> bool:
         """Whether what the analysis says of a file that stays as it is rests on none of these

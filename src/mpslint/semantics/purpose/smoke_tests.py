@@ -7,13 +7,19 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.syntax.expressions import is_main_test
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.terms.facts_known import NOBODY
 from mpslint.sources.opening import is_notebook
 
 if TYPE_CHECKING:
-    from mpslint.semantics.context import Context
+    from collections.abc import Sequence
 
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.elsewhere.elsewhere import Elsewhere
+
+_MAIN = "__main__"
 _MADE_UP = frozenset({"rand", "randn", "randint", "ones", "zeros", "arange", "Tensor", "tensor"})
 """Factories of torch whose numbers come from nowhere."""
 _WORK = frozenset(
@@ -60,11 +66,19 @@ def _is_try(context: Context, main: ast.If) -> bool:
         work -= _READING  # Nobody else has that file.
     if not made_up or work or is_notebook(context.source.path):
         return False
-    return any(
-        context.elsewhere.uses(context.source.path, item.name, method=False)
-        for item in context.tree.body
-        if isinstance(item, (*FUNCTIONS, ast.ClassDef))
-    )
+    defined = [
+        item.name for item in context.tree.body if isinstance(item, (*FUNCTIONS, ast.ClassDef))
+    ]
+    is_module = _is_module(context.elsewhere, context.source.path, defined)
+    return is_module and matches("trials-of-modules", _MAIN)
+
+
+def _is_module(around: Elsewhere, path: str, defined: Sequence[str]) -> bool:
+    """Whether others use what a file defines. One that belongs to no project is a program, unless
+    a file beside it imports it: that nobody else can be seen says nothing for it."""
+    if not around.place(path):
+        return any(NOBODY not in around.entered(path, name) for name in defined)
+    return any(around.uses(path, name, method=False) for name in defined)
 
 
 def _is_own_path(node: ast.AST) -> bool:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.basics.brief import brief
 from mpslint.records import NamedTuple
 from mpslint.semantics.worlds.events import RAISING, Kind
 from mpslint.semantics.worlds.load_places import places_a_checkpoint
@@ -57,7 +58,7 @@ class Harm(NamedTuple):
 
     def sentence(self, source: SourceFile, place: str) -> str:
         """What would happen, and where."""
-        text = source.segment(self.node).splitlines()[0][:_MAX_TEXT]
+        text = brief(source.segment(self.node), _MAX_TEXT)
         return f"{place}: {text} {_WORDS[self.kind].format(self.dtype)}"
 
 
@@ -88,7 +89,7 @@ class Misplaced(NamedTuple):
 
     def sentence(self, source: SourceFile, place: str, worlds: int) -> str:
         """What would happen, and where; of the worlds in which it does."""
-        text = source.segment(self.node).splitlines()[0][:_MAX_TEXT]
+        text = brief(source.segment(self.node), _MAX_TEXT)
         where = " and ".join(name for machine, name in _ON if worlds & machine)
         return f"{place}: {text} would ask for {self.device} {where}"
 

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 
+from mpslint.basics.brief import brief
 from mpslint.facts.priors import names_device
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.sources.screening import moves_something
@@ -160,7 +161,7 @@ def _asks_machine(test: ast.expr) -> bool:
 
 
 def _text(node: ast.AST) -> str:
-    return ast.unparse(node).splitlines()[0][:_MAX_TEXT]
+    return brief(ast.unparse(node), _MAX_TEXT)
 
 
 def _of_call(call: ast.Call, narrow: Callable[[str], bool]) -> str:

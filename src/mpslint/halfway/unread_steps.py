@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Container, Iterator, Sequence
 
+from mpslint.basics.brief import brief
 from mpslint.facts.priors import names_device
 from mpslint.halfway.unread_arrays import NARROW, TENSORS, Arrays, is_narrow
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
@@ -129,7 +130,7 @@ def _asks_machine(test: ast.expr) -> bool:
 
 
 def _text(node: ast.AST) -> str:
-    return ast.unparse(node).splitlines()[0][:_MAX_TEXT]
+    return brief(ast.unparse(node), _MAX_TEXT)
 
 
 def _of_call(call: ast.Call, arrays: Arrays) -> str:

@@ -289,7 +289,10 @@ class Together:
     def _knows_none(self, path: str, texts: Mapping[str, bytes]) -> bool:
         """Whether a file asks nothing of the others that change."""
         if self._made[path].applied:
-            others = (other for other in self._changed_among(texts) if other != path)
+            others = [other for other in self._changed_among(texts) if other != path]
+            judged = self._unopposed.get(path)
+            if judged is not None and judged.asked.keys().isdisjoint(map(os.path.abspath, others)):
+                return True
             return names_in(self._jobs[path].data).isdisjoint(map(_module, others))
         return self._is_apart(path, texts)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from mpslint.basics.brief import brief
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
 from mpslint.patterns.read_to import is_read_to
@@ -176,7 +177,7 @@ def places(context: Context) -> Iterator[Place]:
 
 
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:
-    text = context.source.segment(node).splitlines()[0][:_MAX_TEXT]
+    text = brief(context.source.segment(node), _MAX_TEXT)
     row = context.source.position(context.source.span(node)[0])[0]
     path = spoken_path(context.source.path, context.settings.root)
     return Place(path, row, context.line(node), text, why, is_mended)

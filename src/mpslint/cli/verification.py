@@ -219,8 +219,8 @@ def _consequence(result: Report, proved: bool, may_write: bool) -> str:
         return f"the fixed script ran: {result.headline}; writing it"
     if verdict == PARTIAL:
         if may_write:
-            return f"PARTLY VERIFIED: {result.headline}; safe fixes are written anyway"
+            return f"PARTLY VERIFIED: {result.headline}; the fixes are written anyway"
         return f"NOT WRITTEN: {result.headline} and --require-verified is on; see --allow-partial"
     if not may_write:
         return f"NOT WRITTEN: nothing was proved ({verdict}: {reason}) and --require-verified is on"
-    return f"NOT VERIFIED ({verdict}: {reason}): nothing was proved; safe fixes are written anyway"
+    return f"NOT VERIFIED ({verdict}: {reason}): nothing was proved; the fixes are written anyway"

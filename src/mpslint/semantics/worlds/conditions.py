@@ -298,8 +298,18 @@ class Conditions(Placing, Refining, ListedDevices):
         said = holds.pop() is isinstance(operator, ast.In)
         return pack([(worlds, Atom(CONST, said)), (ALL & ~worlds, UNK)])
 
+    def _may_hold_none(self, node: ast.expr, value: Value) -> bool:
+        """`layer.bias`, `p.grad`: what is read of a tensor or a module, and was not stored there in
+        sight, is a tensor if it is not None."""
+        if not any(atom.kind == TENSOR for _, atom in cases_of(value)):
+            return False
+        key = self.key(node) if isinstance(node, ast.Attribute) else ""
+        return key is None or (bool(key) and self.lookup(key) is None)
+
     def _pair(self, node: ast.Compare, operator: ast.cmpop, left: Value, right: Value) -> Value:
         if left is UNK and right is UNK:
+            return UNK
+        if isinstance(operator, ast.Is | ast.IsNot) and self._may_hold_none(node.left, left):
             return UNK
         if isinstance(operator, ast.In | ast.NotIn):
             if one(right, self.frame.mask & MACS).kind in (TENSOR, UNKNOWN):

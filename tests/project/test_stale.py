@@ -76,3 +76,24 @@ def test_a_module_that_its_package_lacks_is_found_nowhere(tmp_path: Path) -> Non
     }
     assert found(tmp_path, "parts/old.py", **package) == []
     assert found(tmp_path, "parts/old.py", **package, **{"parts/head.py": "batches = list\n"})
+
+
+@pytest.mark.parametrize(
+    ("module", "is_told"),
+    [
+        ("def samples():\n    return []\n", False),
+        ("from parts import *\n", True),
+        ("def __getattr__(name):\n    return list\n", True),
+        ("batches = list\n", True),
+    ],
+    ids=["not there", "by a star", "made when asked for", "there"],
+)
+def test_what_a_module_does_not_have_is_taken_nowhere(
+    tmp_path: Path, module: str, is_told: bool
+) -> None:
+    assert bool(found(tmp_path, **{"old/prepare.py": module})) is is_told
+
+
+def test_a_submodule_is_taken_from_its_package(tmp_path: Path) -> None:
+    package = {"old/prepare/__init__.py": "", "old/prepare/batches.py": ""}
+    assert found(tmp_path, **package)

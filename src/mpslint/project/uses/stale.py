@@ -1,6 +1,6 @@
 """Files of a project that end at an import on every machine: what they import is a module of the
-project's that lies where they cannot find it. They were left behind when it was moved, or are
-copies that somebody put away.
+project's that lies where they cannot find it, or has not what they take from it. They were left
+behind when it was moved, or are copies that somebody put away.
 
 Who starts a file may have Python look in further folders. So nothing is said where any text of the
 project speaks of `PYTHONPATH`, where a file puts folders on `sys.path` that are not understood, and
@@ -29,6 +29,10 @@ _LOOKING = (b"PYTHONPATH", b"pythonpath", b"package_dir", b"package-dir", b"sys.
 """By these Python looks for modules in folders that no import shows."""
 
 
+_BY_OTHER_MEANS = (b"import *", b"__getattr__", b"globals", b"exec(", b"vars(", b"sys.modules")
+"""By these a module has names that do not stand in it."""
+
+
 class Stale:
     def __init__(self, projects: Projects, modules: Modules) -> None:
         self._projects = projects
@@ -54,13 +58,32 @@ class Stale:
         first = module.partition(".")[0]
         if is_foreign(module) or understood(first):
             return False
-        wanted = (module, *(f"{module}.{name}" for name in names))
-        if any(self._modules.find(path, one)[0] is not None for one in wanted):
-            return False
-        if is_missing(self._modules, self._projects.building(path), path, module):
+        found = self._modules.find(path, module)[0]
+        apart = [
+            name
+            for name in names
+            if name != "*" and self._modules.find(path, f"{module}.{name}")[0] is None
+        ]
+        if found is not None or len(apart) < len(names):
+            return found is not None and any(self._lacks(found, name) for name in apart)
+        package = self._modules.find(path, first)[0]
+        building = self._projects.building(path)
+        if any(
+            one is not None and is_missing(self._modules, building, one, module)
+            for one in (path, package)
+        ):
             return True
         return not self._is_around(whole, path, first) and self._lies_elsewhere(
             whole, module, names
+        )
+
+    def _lacks(self, found: str, name: str) -> bool:
+        """Whether a module never speaks of what is taken from it, nor has names by other means."""
+        if os.path.basename(found) == "__init__.py":
+            return False
+        text = self._text(found)
+        return name.encode(errors="replace") not in self._modules.words(found) and not any(
+            word in text for word in _BY_OTHER_MEANS
         )
 
     def _lies_elsewhere(self, whole: Whole, module: str, names: tuple[str, ...]) -> bool:

@@ -229,3 +229,22 @@ def _part(at: int, _: int, atom: Atom) -> Value:
         part: Value = atom.v[at]
         return part
     return atom if atom is BOT else UNK
+
+
+def is_overwritten(statement: ast.stmt, following: ast.stmt) -> bool:
+    """`self.use_cuda = asked()`, and in the next row `self.use_cuda = False`: nobody has read what
+    it was, and what all methods of the object read is the other."""
+    if not isinstance(statement, ast.Assign) or not isinstance(following, ast.Assign):
+        return False
+    if not isinstance(following.value, ast.Constant) or len(following.targets) != 1:
+        return False
+    one, other = statement.targets[-1], following.targets[0]
+    return (
+        len(statement.targets) == 1
+        and isinstance(one, ast.Attribute)
+        and isinstance(other, ast.Attribute)
+        and one.attr == other.attr
+        and isinstance(one.value, ast.Name)
+        and isinstance(other.value, ast.Name)
+        and one.value.id == other.value.id
+    )

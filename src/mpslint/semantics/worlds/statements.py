@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from mpslint.semantics.worlds.assignments import Assignments
+from mpslint.semantics.worlds.assignments import Assignments, is_overwritten
 from mpslint.semantics.worlds.control_flow import ControlFlow
 from mpslint.semantics.worlds.core import MAX_STEPS
 from mpslint.semantics.worlds.definitions import Definitions
@@ -34,7 +34,7 @@ class Statements(Assignments, ControlFlow, ImportStatements, Definitions):
     def block(self, body: list[ast.stmt]) -> None:
         frame = self.frame
         last = body[-1] if body else None
-        for statement in body:
+        for at, statement in enumerate(body):
             if not frame.mask:
                 return
             frame.more = statement is not last
@@ -47,7 +47,10 @@ class Statements(Assignments, ControlFlow, ImportStatements, Definitions):
                     self.caught.add(statement)
             function = self.statements.get(statement.__class__)
             if function is not None:
-                function(statement)
+                if frame.more and is_overwritten(statement, body[at + 1]):
+                    self.eval(statement.value)  # type: ignore[attr-defined]
+                else:
+                    function(statement)
                 frame.refused &= ~frame.mask
 
     def s_Expr(self, node: ast.Expr) -> None:

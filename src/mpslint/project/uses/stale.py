@@ -2,9 +2,9 @@
 project's that lies where they cannot find it, or has not what they take from it. They were left
 behind when it was moved, or are copies that somebody put away.
 
-Who starts a file may have Python look in further folders. So nothing is said where any text of the
-project speaks of `PYTHONPATH`, where a file puts folders on `sys.path` that are not understood, and
-of files that others import, which may have put some there.
+Who starts a file may have Python look in further folders. So of modules that lie elsewhere nothing
+is said where any text of the project speaks of `PYTHONPATH`; nor where a file puts folders on
+`sys.path` that are not understood, nor of files that others import, which may have put some there.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Stale:
         text = self._modules.text(path) or b""
         if WORD in text and not added_folders(tree, path, [whole.head]):
             return False
-        return not self._is_told_where(whole) and not self._is_imported(whole, path)
+        return not self._is_imported(whole, path)
 
     def _is_gone(self, whole: Whole, path: str, module: str, names: tuple[str, ...]) -> bool:
         first = module.partition(".")[0]
@@ -73,8 +73,10 @@ class Stale:
             for one in (path, package)
         ):
             return True
-        return not self._is_around(whole, path, first) and self._lies_elsewhere(
-            whole, module, names
+        return (
+            not self._is_around(whole, path, first)
+            and self._lies_elsewhere(whole, module, names)
+            and not self._is_told_where(whole)
         )
 
     def _lacks(self, found: str, name: str) -> bool:

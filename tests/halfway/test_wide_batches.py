@@ -35,19 +35,24 @@ for values, mask in DataLoader(Series()):
 """
 
 
-def is_ported(cli: Cli, project: Path, data: str, program: str) -> bool:
+def is_ported(cli: Cli, project: Path, data: str, program: str, *options: str) -> bool:
     (project / "data.py").write_text(data)
     (project / "train.py").write_text(program)
-    cli("fix", "--no-verify", ".")
+    cli("fix", "--no-verify", *options, ".")
     return '"mps"' in (project / "train.py").read_text()
 
 
 def test_it_keeps_the_loop_that_moves_it_off_mps(cli: Cli, project: Path) -> None:
     (project / "data.py").write_text(DATA)
     (project / "train.py").write_text(PROGRAM)
-    told = cli("fix", "--no-verify", ".")
+    told = cli("fix", "--no-verify", "--select", "MPS103", ".")
     assert (project / "train.py").read_text() == PROGRAM
-    assert "mask.to(device) is float64 as Series hands it out" in told.err + told.out
+    assert "line 10: mask.to(device) would be float64, which MPS lacks" in told.err
+
+
+def test_with_all_rules_it_is_cast_where_that_is_mps(cli: Cli, project: Path) -> None:
+    assert is_ported(cli, project, DATA, PROGRAM)
+    assert 'torch.float32 if device.type == "mps"' in (project / "train.py").read_text()
 
 
 @pytest.mark.parametrize(
@@ -77,5 +82,6 @@ def test_a_part_of_a_dictionary_is_known_by_its_key(cli: Cli, project: Path) -> 
     program = PROGRAM.replace("for values, mask in", "for batch in")
     program = program.replace("    values = values.to(device)\n    mask = mask.to(device)\n", "")
     wide = program.replace("net(values) * mask", 'batch["mask"].to(device)')
-    assert not is_ported(cli, project, data, wide)
-    assert is_ported(cli, project, data, wide.replace('"mask"].to', '"other"].to'))
+    alone = ("--select", "MPS103")
+    assert not is_ported(cli, project, data, wide, *alone)
+    assert is_ported(cli, project, data, wide.replace('"mask"].to', '"other"].to'), *alone)

@@ -113,6 +113,9 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         return self.layer(x)
+
+
+make = Net
 """
 
 

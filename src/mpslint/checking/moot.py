@@ -82,8 +82,11 @@ def is_moot(context: Context, finding: Finding) -> bool:
             return True
         if finding.severity < Severity.BREAKS and has_float64_rows(context, finding.row):
             return True
-    if not names_mps and _is_off_the_host(context, finding.row):
-        if _data_stay_off_mps(context) or is_given_without_mps(context, finding.row):
+    # What goes through all tests of the file is asked last.
+    if not names_mps and (
+        _data_stay_off_mps(context) or is_given_without_mps(context, finding.row)
+    ):
+        if _is_off_the_host(context, finding.row):
             return True
     return _is_defined(context, finding.row) and _package_needs_cuda(context)
 

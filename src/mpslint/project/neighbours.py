@@ -296,8 +296,8 @@ class Neighbours(NotLookedAt):
         return self._told(question, lambda: ask(path, name, method=method), True)
 
     def is_unreached(self, path: str) -> bool:
-        path, loose = os.path.abspath(path), self._mentions.unreached.includes_loose
-        return self._told(("unreached", path), lambda: loose(path), False)
+        path, nowhere = os.path.abspath(path), self._mentions.unreached.runs_nowhere
+        return self._told(("unreached", path), lambda: nowhere(path), False)
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         path = os.path.abspath(path)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
+from weakref import WeakMethod
 
 from mpslint.project.layout.import_texts import imported_modules
 
@@ -38,10 +39,23 @@ class AddedFolders:
         is_file: Callable[[str], bool],
         head: str,
     ) -> None:
-        self._text_of, self._tree_of, self._is_file = text_of, tree_of, is_file
+        # Who owns this one owns the trees: held by it in turn, both would outlive their use.
+        self._asked = WeakMethod(text_of), WeakMethod(tree_of), WeakMethod(is_file)
         self._head = head
         self._known: dict[str, tuple[str, ...]] = {}
         self._imported: dict[str, dict[str, tuple[str, ...]]] = {}
+
+    def _text_of(self, path: str) -> bytes | None:
+        text_of = self._asked[0]()
+        return text_of(path) if text_of is not None else None
+
+    def _tree_of(self, path: str) -> ast.Module | None:
+        tree_of = self._asked[1]()
+        return tree_of(path) if tree_of is not None else None
+
+    def _is_file(self, path: str) -> bool:
+        is_file = self._asked[2]()
+        return is_file is not None and is_file(path)
 
     def take_over(self, known: AddedFolders, changed: Collection[str]) -> None:
         """Takes over what another one knows of other files than those that `changed`."""

@@ -109,24 +109,15 @@ class TakenByText:
         """Whether the module at `other` takes names from texts, and `name` of the file at `path`
         may be one of them: it has that by its name, by a star, or has the module itself, or its
         package."""
-        texts = self._texts_of(other)
+        if other not in self._imported:
+            self._imported[other] = _importing_texts(self._modules, other)
+        texts = self._imported[other]
         if texts is not False and (texts is True or self._imports(texts, other, path)):
             return True
         if other not in self._lookups:
             self._lookups[other] = _lookups_of(self._modules, other)
         known = self._lookups[other]
         return known if isinstance(known, bool) else self._looks_up(known, other, path, name)
-
-    def imports_any(self, other: str) -> bool:
-        """Whether the module at `other` imports by a text that comes from elsewhere: whoever gives
-        it may mean any module."""
-        texts = self._texts_of(other)
-        return texts is True or (texts is not False and None in texts.imported)
-
-    def _texts_of(self, other: str) -> _Texts | bool:
-        if other not in self._imported:
-            self._imported[other] = _importing_texts(self._modules, other)
-        return self._imported[other]
 
     def is_held(self, others: tuple[str, ...], path: str) -> bool:
         """Whether one of the modules `others` does more with the module at `path`, or with a

@@ -2,13 +2,11 @@
 only such as nobody imports either, no text names them, and started by themselves they do nothing.
 
 What such a module defines runs on no machine. One that lies in no package is another matter: it is
-new, or somebody starts what uses it by hand, unless others that lie beside it and only define
-things are led to: it was left behind then. What others install they may import as well.
+new, or somebody starts what uses it by hand; and what others install they may import as well.
 """
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from typing import TYPE_CHECKING
@@ -19,10 +17,9 @@ from mpslint.project.layout.word_holders import stands_alone
 from mpslint.project.runs.left_behind import programs
 from mpslint.project.uses.stale import Stale
 from mpslint.project.uses.taken_by_text import is_found_from_inside
-from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from mpslint.project.layout.modules import Modules
     from mpslint.project.layout.whole import Projects, Whole
@@ -35,7 +32,6 @@ _AT_HEADS = frozenset({"hubconf.py", "setup.py"})
 _ENTRIES = frozenset({_INIT, "__main__.py", "conftest.py"}) | _AT_HEADS
 """Modules that Python or a tool starts by their names."""
 _TEST = re.compile(r"test_|.*_test\.py")  # Fact: pytest's names of files that it collects.
-_NOTEBOOK = ".ipynb"
 _SOME_NAME = ""
 """No module has it: whoever may take this one from a text may take any."""
 
@@ -56,8 +52,6 @@ class Unreached:
         self._taken = taken
         self._stale = Stale(projects, modules)
         self._known: dict[str, tuple[str, ...] | None] = {}
-        self._loose: dict[str, bool] = {}
-        """Of modules in no package to which nothing leads."""
         self._of_use: dict[str, bool] = {}
         self._inits: dict[str, frozenset[str]] = {}
         """By the head of the project."""
@@ -77,85 +71,30 @@ class Unreached:
         leading = self._leading_to(whole, path)
         if leading is not None:
             return False, leading
-        if published and not self._is_among_reached(whole, path, self._may_be):
+        if published and not self._is_among_reached(whole, path):
             return False, (*told, *whole.files)
         return True, whole.files
 
-    def includes_loose(self, path: str) -> tuple[bool, tuple[str, ...]]:
-        """The same, of one that lies in no package as well. What it uses itself is left to whoever
-        may start it one day."""
+    def runs_nowhere(self, path: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether the module at the absolute `path` is one of these, or ends at an import."""
         whole = self._projects.searched(path)
         if whole is None or path not in whole.modules:
             return False, ()
         if self._stale.includes(whole, path):
             return True, whole.files
-        if not self._is_loose(whole, path):
-            return self.includes(path)
-        published, told = self._published.includes(whole, path)
-        if published or self._is_led_to(whole, path):
-            return False, (*told, *whole.files)
-        if any(map(self._taken.imports_any, whole.modules)):
-            return False, whole.files
-        return self._is_among_reached(whole, path, self._is_loose), whole.files
+        return self.includes(path)
 
-    def _is_among_reached(
-        self, whole: Whole, path: str, may_be: Callable[[Whole, str], bool]
-    ) -> bool:
+    def _is_among_reached(self, whole: Whole, path: str) -> bool:
         """Whether something leads to another module beside one. Who installs a package may import
-        any, and who works on a program may start any: where the project itself has a use for those
-        that lie there, one that it has none for was left behind."""
+        any: where the project itself has a use for those that it offers, one that it has none for
+        was left behind."""
         folder = os.path.dirname(path)
         return any(
             os.path.dirname(other) == folder
             and other != path
-            and may_be(whole, other)
-            and self._is_led_to(whole, other)
+            and self._may_be(whole, other)
+            and self._leading_to(whole, other) is not None
             for other in whole.modules
-        )
-
-    def _is_led_to(self, whole: Whole, path: str) -> bool:
-        """Whether something leads to a module. Of one in no package that is not kept for those that
-        it leads to: somebody may start it."""
-        if path in self._loose:
-            return self._loose[path]
-        leading = self._leading_to(whole, path)
-        if leading is None and not self._may_be(whole, path):
-            del self._known[path]
-            self._loose[path] = False
-        return leading is not None
-
-    def _is_loose(self, whole: Whole, path: str) -> bool:
-        """Whether a module lies in no package, and only defines things."""
-        folder, name = os.path.split(path)
-        if name in _ENTRIES or name.endswith(_NOTEBOOK):
-            return False
-        if os.path.join(folder, _INIT) in self._inits_of(whole) or self._runs_by_itself(path):
-            return False
-        tree = self._modules.tree(path)
-        if tree is None or (_TEST.match(name) and _holds_tests(tree)):
-            return False
-        return not _registers(tree) and not self._sets_up(path, tree)
-
-    def _sets_up(self, path: str, tree: ast.Module) -> bool:
-        """Whether a module keeps under a name what it makes of something of the project's: `model =
-        Net()`. Who looks at it, in a shell, starts it."""
-        own = {item.name for item in tree.body if isinstance(item, (*FUNCTIONS, ast.ClassDef))}
-        for item in tree.body:
-            if isinstance(item, ast.ImportFrom):
-                module = "." * item.level + (item.module or "")
-                if item.level or self._modules.find(path, module)[0] is not None:
-                    own.update(alias.asname or alias.name for alias in item.names)
-            elif isinstance(item, ast.Import):
-                for alias in item.names:
-                    if self._modules.find(path, alias.name)[0] is not None:
-                        own.add(alias.asname or alias.name.partition(".")[0])
-        return any(
-            isinstance(name, ast.Name) and (name.id in own or "*" in own)
-            for item in tree.body
-            if isinstance(item, ast.Assign | ast.AnnAssign) and item.value is not None
-            for call in ast.walk(item.value)
-            if isinstance(call, ast.Call)
-            for name in ast.walk(call)
         )
 
     def _may_be(self, whole: Whole, path: str) -> bool:
@@ -322,28 +261,3 @@ def _outermost(inits: frozenset[str], folder: str) -> str:
     while os.path.join(os.path.dirname(folder), _INIT) in inits:
         folder = os.path.dirname(folder)
     return folder
-
-
-def _holds_tests(tree: ast.Module) -> bool:
-    return any(
-        isinstance(item, FUNCTIONS) and item.name.startswith("test") for item in ast.walk(tree)
-    )
-
-
-def _registers(tree: ast.Module) -> bool:
-    """Whether a module hands its functions to an object that it makes: `@app.get("/")`. A server
-    that is told its name starts them."""
-    made = {
-        target.id
-        for item in tree.body
-        if isinstance(item, ast.Assign) and isinstance(item.value, ast.Call)
-        for target in item.targets
-        if isinstance(target, ast.Name)
-    }
-    return any(
-        isinstance(name, ast.Name) and name.id in made
-        for item in tree.body
-        if isinstance(item, (*FUNCTIONS, ast.ClassDef))
-        for mark in item.decorator_list
-        for name in ast.walk(mark)
-    )

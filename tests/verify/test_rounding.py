@@ -68,6 +68,8 @@ def test_weights_that_are_no_numbers_are_not_the_originals() -> None:
     one = Margins(trained(2.0), [trained(2.001)])
     assert one.beyond(trained(2.0), FAR) is None
     assert "parameters" in str(one.beyond(trained(float("nan")), FAR))
+    endless = trained(float("inf"))
+    assert Margins(endless, [endless]).beyond(endless, FAR) is None
 
 
 def test_lines_that_are_not_there_are_not_excused_by_rounding() -> None:

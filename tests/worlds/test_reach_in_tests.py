@@ -65,6 +65,9 @@ def test_a_test_for_the_processes_of_a_launcher_is_for_several_gpus(mark: str) -
         '@unittest.skipUnless(int(os.environ.get("WORLD_SIZE", 1)) >= 1, "always")',
         '@unittest.skipUnless(int(os.environ.get("RANK", 0)) == 0, "once")',
         '@unittest.skipUnless(os.environ.get("RANK", "0"), "always")',
+        '@pytest.mark.skipif("RANK" not in COLUMNS, reason="x")',
+        '@pytest.mark.skipif(config.lora_rank < 0, reason="x")',
+        '@pytest.mark.skipif(torch.linalg.matrix_rank(torch.eye(3)) < 0, reason="x")',
         'BACKEND = "gloo"\n\n@pytest.mark.skipif("RANK" not in os.environ, reason="x")',
     ],
 )

@@ -112,7 +112,7 @@ class Arrays:
             given = call.args[0]
             said = given.value if isinstance(given, ast.Constant) else _last(given)
             return said in _NARROW_DTYPES
-        if "np" not in ast.unparse(call.func).split(".")[0]:
+        if ast.unparse(call.func).partition(".")[0] not in _NUMPY:
             return False
         # Fact: numpy.random.choice: of a whole number n it draws from `arange(n)`.
         is_drawn = name == "choice" and bool(call.args) and self._is_whole(call.args[0])

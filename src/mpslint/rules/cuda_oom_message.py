@@ -42,12 +42,13 @@ from functools import partial
 
 from mpslint.facts.machines import SAID_BY_MPS
 from mpslint.model import Applicability, Finding, Fix, Severity
-from mpslint.patterns.text import replace
+from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 
 _ASKED = "cuda out of memory"
 """In lower case: some ask `str(error).lower()`."""
+_ASKING = frozenset({"startswith", "endswith", "find", "count", "search", "match"})
 _PURE = frozenset({"str", "repr", "lower"})
 """What may be called twice."""
 
@@ -65,7 +66,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if not _asks_for_cuda(compare):
             continue
         handler = _handler(context, compare)
-        if handler is None or _knows_mps(handler) or not context.worlds.on_mps(handler):
+        if handler is None or _knows_mps(context, handler) or not context.worlds.on_mps(handler):
             continue
         level = Applicability.SAFE if _may_be_repeated(compare) else Applicability.UNSAFE
         yield context.finding(
@@ -107,23 +108,34 @@ def _handler(context: Context, compare: ast.Compare) -> ast.ExceptHandler | None
 def _texts_of(handler: ast.ExceptHandler) -> Iterator[str]:
     """`message` of `message = str(error).lower()` in the handler."""
     for statement in ast.walk(handler):
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            if any(
-                isinstance(item, ast.Name) and item.id == handler.name
-                for item in ast.walk(statement.value)
-            ):
-                yield statement.targets[0].id
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+            continue
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+        names = {item.id for item in ast.walk(statement.value) if isinstance(item, ast.Name)}
+        if isinstance(target, ast.Name) and handler.name in names:
+            yield target.id
 
 
-def _knows_mps(handler: ast.ExceptHandler) -> bool:
-    """Whether the handler asks for a text that the error of MPS has as well."""
+def _knows_mps(context: Context, handler: ast.ExceptHandler) -> bool:
+    """Whether the handler asks for a text that the error of MPS has as well: by itself, or as one
+    of a list."""
     return any(
         isinstance(item, ast.Constant)
+        and _is_asked_for(context.index.parents[item], item)
         and isinstance(item.value, str)
         and "memory" in (text := item.value.lower())
         and (text in SAID_BY_MPS.lower() or SAID_BY_MPS.lower() in text)
         for item in ast.walk(handler)
     )
+
+
+def _is_asked_for(parent: ast.AST, text: ast.Constant) -> bool:
+    if isinstance(parent, ast.Call):
+        asks = isinstance(parent.func, ast.Attribute) and parent.func.attr in _ASKING
+        return asks and text in parent.args
+    if isinstance(parent, ast.Compare):
+        return parent.left is text
+    return isinstance(parent, ast.List | ast.Tuple | ast.Set)
 
 
 def _may_be_repeated(compare: ast.Compare) -> bool:
@@ -139,11 +151,12 @@ def _ask_for_both(context: Context, compare: ast.Compare, level: Applicability) 
     if len(compare.ops) != 1:
         return None
     source = context.source
-    text, left = source.segment(compare), source.segment(compare.left)
-    said = SAID_BY_MPS.lower() if left == left.lower() else SAID_BY_MPS
-    quote = left[-1]
-    other = f"{quote}{said}{quote}" + text[len(left) :]
-    joined = "or" if isinstance(compare.ops[0], ast.In) else "and"
+    text, asked = source.segment(compare), source.segment(compare.left)
+    said = SAID_BY_MPS.lower() if asked == asked.lower() else SAID_BY_MPS
+    # From the text on: it, or what it is asked of, may stand in parentheses.
+    joined, word = ("or", "in") if isinstance(compare.ops[0], ast.In) else ("and", "not in")
+    mark = quote(source, compare)
+    other = f"{mark}{said}{mark} {word} {source.segment(compare.comparators[0])}"
     both = f"{text} {joined} {other}"
     if not isinstance(context.index.parents[compare], ast.If | ast.While | ast.Assign | ast.Return):
         both = f"({both})"

@@ -229,7 +229,7 @@ def near(one: float, two: float, tolerance: float, margin: float) -> bool:
 
 def _within(one: float, two: float, margin: float) -> bool:
     """Whether two numbers are no further apart; NaN is as far as can be from all but itself."""
-    return (one != one and two != two) or abs(one - two) <= margin
+    return one == two or (one != one and two != two) or abs(one - two) <= margin
 
 
 def different_line(

@@ -50,7 +50,7 @@ class Unreached:
         self._published = published
         self._offered = offered
         self._taken = taken
-        self._stale = Stale(projects, modules)
+        self._stale = Stale(modules)
         self._known: dict[str, tuple[str, ...] | None] = {}
         self._of_use: dict[str, bool] = {}
         self._inits: dict[str, frozenset[str]] = {}

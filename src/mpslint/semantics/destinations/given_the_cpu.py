@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.state import Function
 
 _FORWARD = "forward"
-_DEEPEST = 4
-"""So many names are followed, one given what another was."""
 
 
 def stays_on_the_cpu(context: Context, row: int) -> bool:
@@ -60,19 +58,21 @@ def _moves_a_result(context: Context, call: ast.Call) -> bool:
     `kept.append(model(x).to(device))`, where neither `model` nor `x` was put on the device."""
     func = call.func
     return isinstance(func, ast.Attribute) and any(
-        not _is_placed(context, result) for result in _results(context, func.value, _DEEPEST)
+        not _is_placed(context, result) for result in _results(context, func.value, set())
     )
 
 
-def _results(context: Context, value: ast.expr, depth: int) -> Iterator[ast.Call]:
+def _results(context: Context, value: ast.expr, seen: set[ast.AST]) -> Iterator[ast.Call]:
     """The calls of objects that a value is made of: `self.model(x)`, `model(x)`."""
     for node in walk(value):
         if isinstance(node, ast.Call) and node.args and _is_object(context, node.func):
             yield node
-        if isinstance(node, ast.Name) and depth and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             for binding in context.flow.reaching(node):
-                if binding.value is not None and binding.kind != "parameter":
-                    yield from _results(context, binding.value, depth - 1)
+                if binding.value is None or binding.kind == "parameter" or binding.node in seen:
+                    continue
+                seen.add(binding.node)
+                yield from _results(context, binding.value, seen)
 
 
 def _is_object(context: Context, func: ast.expr) -> bool:

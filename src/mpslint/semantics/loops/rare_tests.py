@@ -30,6 +30,10 @@ _NAMES_FOLLOWED = 4
 not seen in real code."""
 
 
+_TAKING_OUT = frozenset({"clear", "pop", "popitem"})
+"""Methods of a table that leave less in it."""
+
+
 class RareTests:
     def __init__(self, index: Index, names: Names, flow: Flow) -> None:
         self._index = index
@@ -135,7 +139,17 @@ class RareTests:
             self._index.within(binding.node, loop) for binding in self._flow.reaching(table)
         ):
             return None
-        return first
+        return None if self._is_emptied(table.id, loop) else first
+
+    def _is_emptied(self, table: str, loop: ast.AST) -> bool:
+        """Whether a loop takes something out of a table: `sums.clear()`, `del sums["loss"]`"""
+        for use in self._index.names.get(table, ()):
+            parent = self._index.parents[use]
+            takes = isinstance(parent, ast.Attribute) and parent.attr in _TAKING_OUT
+            deletes = isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Del)
+            if (takes or deletes) and self._index.within(use, loop):
+                return True
+        return False
 
     def of_few_turns(self, parent: ast.AST, child: ast.AST) -> bool:
         """Whether `child` stands in an arm of `parent` that a few turns alone come to."""

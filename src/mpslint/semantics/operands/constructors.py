@@ -8,7 +8,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.operands.made_of import parts
-from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -43,15 +43,34 @@ def _is_of_new_module(context: Context, node: ast.expr) -> bool:
     if made is None or any(isinstance(x, ast.With) for x in context.index.ancestors(made)):
         return False  # It may be `with torch.device(...)`.
     function = context.index.function(layer)
-    uses = [
-        use
+    if context.index.function(made) is not function or any(
+        isinstance(x, LOOPS) for x in context.index.ancestors(node) if x is not function
+    ):
+        return False  # What a loop does behind the read, its next turn has done before.
+    here = node.lineno, node.col_offset
+    scope = context.names.owner(layer.id, layer)
+    return all(
+        context.index.function(use) is function
+        and ((use.lineno, use.col_offset) >= here or _only_reads_tensors(context, use))
         for use in context.index.names.get(layer.id, ())
-        if made.lineno < use.lineno < node.lineno and context.index.function(use) is function
-    ]
-    return context.index.function(made) is function and all(
-        isinstance(parent := context.index.parents[use], ast.Attribute) and parent.attr in _TENSORS
-        for use in uses
+        if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is scope
     )
+
+
+def _only_reads_tensors(context: Context, use: ast.Name) -> bool:
+    """`layer.weight.squeeze()`; what is stored below it (`layer.weight.data = x`) lies where that
+    does, which is told of `x` made on the spot alone."""
+    tensor = context.index.parents[use]
+    if not isinstance(tensor, ast.Attribute) or tensor.attr not in _TENSORS:
+        return False
+    place = context.index.parents[tensor]
+    stored = place if isinstance(place, ast.Attribute) else tensor
+    if not isinstance(stored.ctx, ast.Store):
+        return True
+    statement = context.index.parents[stored]
+    given = statement.value if isinstance(statement, ast.Assign) else None
+    names = [x for x in ast.walk(given) if isinstance(x, ast.keyword)] if given is not None else []
+    return given is not None and all(x.arg != "device" for x in names)
 
 
 def _layer_of(context: Context, node: ast.expr, steps: int) -> ast.Name | None:

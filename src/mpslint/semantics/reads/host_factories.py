@@ -69,16 +69,19 @@ def last_part(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
 
 
-def made_on_host(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
-    """The factory at the root of a chain, or of what a name was given that only `move` reads."""
+def made_on_host(
+    context: Context, node: ast.expr, move: ast.Call, names: frozenset[str] = frozenset()
+) -> ast.Call | None:
+    """The factory at the root of a chain, or of what a name was given that only `move` reads;
+    `names`: those that this is asked for already, one of which may be made of itself."""
     while True:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if _fills(context, node):
                 return node
             if _is_by_element(context, node):
-                return _reckoned(context, node.args, move)
+                return _reckoned(context, node.args, move, names)
             if (parts := _joined(context, node)) is not None:
-                return _reckoned(context, parts, move)
+                return _reckoned(context, parts, move, names)
             is_shaped = _is_shaped(context, node)
             if not is_shaped and node.func.attr not in _KEEPING:
                 return None
@@ -88,21 +91,21 @@ def made_on_host(context: Context, node: ast.expr, move: ast.Call) -> ast.Call |
         elif isinstance(node, ast.UnaryOp):
             node = node.operand
         elif isinstance(node, ast.BinOp):
-            return _reckoned(context, [node.left, node.right], move)
+            return _reckoned(context, [node.left, node.right], move, names)
         elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
-            return _reckoned(context, [node.left, *node.comparators], move)
+            return _reckoned(context, [node.left, *node.comparators], move, names)
         else:
             break
     if isinstance(node, ast.Call):
         return node if _fills(context, node) else None
-    if not isinstance(node, ast.Name):
+    if not isinstance(node, ast.Name) or node.id in names:
         return None
     bindings = context.flow.reaching(node)
     value = _given(context, bindings[0]) if len(bindings) == 1 else None
     function = context.index.function(move)
     if not isinstance(value, ast.Call) or context.index.function(value) is not function:
         return None
-    made = made_on_host(context, value, move) if function is not None else None
+    made = made_on_host(context, value, move, names | {node.id}) if function is not None else None
     if made is None:
         return None
     scope = context.names.owner(node.id, node)
@@ -153,9 +156,11 @@ def _is_by_element(context: Context, call: ast.Call) -> bool:
     return name.removeprefix("torch.") in _BY_ELEMENT and not call.keywords and bool(call.args)
 
 
-def _reckoned(context: Context, sides: list[ast.expr], move: ast.Call) -> ast.Call | None:
+def _reckoned(
+    context: Context, sides: list[ast.expr], move: ast.Call, names: frozenset[str]
+) -> ast.Call | None:
     """The factory of arithmetic, where each side is such a tensor or a number."""
-    found = [made_on_host(context, side, move) for side in sides]
+    found = [made_on_host(context, side, move, names) for side in sides]
     filled = next((made for made in found if made is not None), None)
     for side, made in zip(sides, found, strict=True):
         if made is None and not _is_number(context, side) and not _is_size_of(side, filled):

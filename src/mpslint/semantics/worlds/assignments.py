@@ -24,6 +24,7 @@ from mpslint.semantics.worlds.values import (
     NAMESPACE,
     NO_TESTS,
     SEQUENCE,
+    STATE,
     STEP,
     STREAMED,
     TENSOR,
@@ -201,6 +202,9 @@ class Assignments(Expressions):
             for name, old in owner.v.items():
                 if one(old, ALL).kind == TENSOR:
                     owner.v[name] = pick(mask, UNK, ALL & ~mask, old, NO_TESTS)
+        elif owner.kind in (STREAMED, STATE) and isinstance(target.value, ast.Name):
+            # `rows[i] = rows[i].astype(...)`: it holds something else than it was filled with.
+            self.frame.env[target.value.id] = UNK
         elif owner.kind == SEQUENCE and isinstance(target.value, ast.Name):
             self.frame.env[target.value.id] = owner.but(v=_with_item(owner.v, key, value))
 

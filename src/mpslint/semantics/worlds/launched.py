@@ -11,6 +11,9 @@ from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.worlds.values import CONST, NAME, Atom, Value, text_of
 
 # Fact: torch's documentation of torchrun, "Environment Variables".
+_ENVIRONMENT = "environ"
+_ASKED = frozenset({_ENVIRONMENT, "getenv", "get_rank", "get_world_size", "is_initialized"})
+"""Facts: of `os`, and of torch.distributed."""
 _TOLD = frozenset({"WORLD_SIZE", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID"})
 """What launchers of several processes set in the environment, beside the number of each."""
 _SIZES = frozenset({"WORLD_SIZE", "LOCAL_WORLD_SIZE", "get_world_size", "world_size"})
@@ -59,6 +62,18 @@ def asks_for_several(
         return False
     value = behind(test)
     return value is not test and depth > 0 and asks_for_several(value, behind, outcome, depth - 1)
+
+
+def is_about_processes(test: ast.expr, behind: Behind, depth: int = _DEPTH) -> bool:
+    """Whether the environment, or the group of processes, is asked somewhere in a test: what is a
+    rank by its name alone may be a matrix's."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Name | ast.Attribute) and last_name(node) in _ASKED:
+            return True
+        value = behind(node) if isinstance(node, ast.Name) else node
+        if value is not node and depth and is_about_processes(value, behind, depth - 1):  # type: ignore[arg-type]
+            return True
+    return False
 
 
 def bound_in(tree: ast.Module) -> Behind:
@@ -113,7 +128,8 @@ def _compares_several(test: ast.Compare, outcome: bool) -> bool:
         left, operator = right, _TURNED.get(operator, operator)
     asked = operator if outcome else _OPPOSITES.get(operator)
     if asked is ast.In:
-        return isinstance(left, ast.Constant) and _is_told(left.value)
+        told = isinstance(left, ast.Constant) and _is_told(left.value)
+        return told and last_name(right) == _ENVIRONMENT
     if isinstance(right, ast.Constant) and right.value is None:
         return asked in (ast.IsNot, ast.NotEq) and _looks_up(left)
     if number is None:
@@ -136,7 +152,7 @@ def _looks_up(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call) or last_name(node.func) not in _LOOKUPS or not node.args:
         return False
     place = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if last_name(node.func) == "get" and (place is None or last_name(place) != "environ"):
+    if last_name(node.func) == "get" and (place is None or last_name(place) != _ENVIRONMENT):
         return False
     name, *default = node.args
     nothing = all(isinstance(item, ast.Constant) and not item.value for item in default)

@@ -139,6 +139,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
             return self.on_device(base, self.place(keywords["device"], node))
         if args and name in ADDING and kind in (SEQUENCE, STREAMED):
             self.added_to(function.value, atom, name, args[-1])
+        if name == "clear" and kind == STREAMED and isinstance(function.value, ast.Name):
+            self.frame.env[function.value.id] = Atom(SEQUENCE, ())
         self.given(node, args, keywords, looks=name in facts.LOOKING_METHODS)
         if name in facts.SKIPPING_METHODS and kind in (INSTANCE, UNKNOWN):
             if isinstance(function.value, ast.Name) and function.value.id == "self":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.semantics.worlds.conditions import Conditions
-from mpslint.semantics.worlds.launched import asks_for_several, bound_in
+from mpslint.semantics.worlds.launched import asks_for_several, bound_in, is_about_processes
 from mpslint.semantics.worlds.machines import ALL, MAC, NVIDIA, PORTED
 from mpslint.semantics.worlds.values import SKIP, UNK, Atom, Value
 
@@ -23,7 +23,8 @@ def left_by_skip(run: Conditions, node: ast.Call, when: bool) -> Value:
     one for the processes of a launcher is for several GPUs, unless it speaks of Gloo."""
     if not node.args:
         return UNK
-    several = asks_for_several(node.args[0], bound_in(run.tree), not when)
+    test, behind = node.args[0], bound_in(run.tree)
+    several = is_about_processes(test, behind) and asks_for_several(test, behind, not when)
     if several and not run.names_gloo:
         return Atom(SKIP, NVIDIA)
     frame = run.frame

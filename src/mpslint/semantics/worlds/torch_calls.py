@@ -61,6 +61,7 @@ LOADERS = {
 }
 """Functions that load tensors, with the place of `map_location` among their arguments."""
 
+_COLLATE = 6
 _PARTS_OF_DATASETS = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})
 """What gives the samples of another dataset, or several such."""
 _TAKING_A_DEVICE = frozenset(
@@ -377,9 +378,13 @@ class TorchCalls(Makers, Calls):
             return Atom(SEQUENCE, (Atom(SEQUENCE, tuple(map(_kept_in_dataset, args))),))
         if name == "torch.utils.data.DataLoader":
             data = keywords.get("dataset", args[0] if args else UNK)
-            return (
-                UNK if "collate_fn" in keywords else Atom(STREAMED, self._batch_of(data, keywords))
-            )
+            # Source: torch.utils.data.DataLoader(dataset, batch_size, shuffle, sampler,
+            # batch_sampler, num_workers, collate_fn, ...)
+            if "collate_fn" in keywords or len(args) > _COLLATE or self.count_of(".collate_fn"):
+                return UNK
+            if len(args) > 1:
+                keywords = {**keywords, "batch_size": args[1]}
+            return Atom(STREAMED, self._batch_of(data, keywords))
         if name in _PARTS_OF_DATASETS and args:
             return args[0] if name.endswith(".Subset") else Atom(STREAMED, args[0])
         if place is not None and not is_none(place):

@@ -132,6 +132,29 @@ def test_sarif_says_what_could_not_be_checked(cli: Cli, project: Path) -> None:
     assert "syntax error" in note["message"]["text"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("github", "::error title=mpslint (invalid-syntax),file=broken.py,line=2,col="),
+        ("pylint", "broken.py:2: [invalid-syntax] syntax error"),
+    ],
+)
+def test_lines_for_programs_name_the_place_at_which_a_file_could_not_be_read(
+    cli: Cli, project: Path, name: str, said: str
+) -> None:
+    (project / "broken.py").write_text("import torch\ntorch.cuda.synchronize(\n")
+    ran = cli("check", "--output-format", name)
+    assert ran.code == 2
+    assert ran.out.startswith(said)
+
+
+def test_gitlab_names_what_could_not_be_checked_as_a_blocker(cli: Cli, project: Path) -> None:
+    (project / "latin.py").write_bytes(b"import torch\n# \xe9\ntorch.cuda.synchronize()\n")
+    (row,) = json.loads(cli("check", "--output-format", "gitlab").out)
+    assert (row["check_name"], row["severity"]) == ("io-error", "blocker")
+    assert row["location"]["path"] == "latin.py"
+
+
 def fingerprints(cli: Cli) -> list[str]:
     return [item["partialFingerprints"]["primaryLocationLineHash"] for item in results(sarif(cli))]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mpslint.basics.printable import printable_json
 from mpslint.findings.fingerprints import counted, digest
 from mpslint.model import Severity
+from mpslint.output.unread import unread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mpslint.findings.results import FileResult
     from mpslint.model import Finding
     from mpslint.output import Style
+    from mpslint.output.unread import Unread
 
 _SEVERITY = {Severity.BREAKS: "critical", Severity.IGNORES: "major", Severity.SLOW: "minor"}
 
@@ -32,7 +34,20 @@ def render(results: Sequence[FileResult], style: Style) -> str:
         marks = counted(result.findings, style.source(result.path))
         for finding, (mark, number) in zip(result.findings, marks, strict=True):
             rows.append(_row(path, finding, digest(path, mark, str(number)), style, result.path))
+    rows.extend(_of_unread(one) for one in unread(results))
     return printable_json(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n"
+
+
+def _of_unread(one: Unread) -> dict[str, Any]:
+    path = _in_project(one.path)
+    place = {"line": one.row, "column": one.column}
+    return {
+        "check_name": one.name,
+        "description": one.reason,
+        "severity": "blocker",
+        "fingerprint": digest(path, one.name, one.reason),
+        "location": {"path": path, "positions": {"begin": place, "end": place}},
+    }
 
 
 def _row(path: str, finding: Finding, mark: str, style: Style, file: str) -> dict[str, Any]:

@@ -291,6 +291,23 @@ def test_files_that_change_together_are_judged_as_they_become(model: Path) -> No
     assert '"mps"' in texts["use.py"]
 
 
+def test_a_default_of_the_command_line_that_another_file_places_with_is_opened(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "scorer.py").write_text(
+        "import torch\n\n\nclass Scorer:\n    def __init__(self, device):\n"
+        "        self.net = torch.nn.Linear(3, 4).to(torch.device(device))\n"
+    )
+    (tmp_path / "run.py").write_text(
+        "import argparse\n\nfrom scorer import Scorer\n\n\ndef asked():\n"
+        "    parser = argparse.ArgumentParser()\n"
+        '    parser.add_argument("--device", default="cuda")\n'
+        "    return parser.parse_args()\n\n\ndef main():\n    args = asked()\n"
+        "    print(Scorer(device=args.device))\n\n\nmain()\n"
+    )
+    assert "mps" in together(tmp_path, "run.py")["run.py"]
+
+
 def imported_parts(folder: Path, text: str) -> str:
     """The text that a module becomes which others import."""
     (folder / "parts.py").write_text("import torch\n\n\n" + textwrap.dedent(text).lstrip())

@@ -339,7 +339,12 @@ def _says_where(value: Value) -> bool:
 
 def _suits_both(value: Value) -> bool:
     """Whether a value is a device that is CUDA's with an NVIDIA GPU and MPS on a Mac: what a port
-    makes of one that is told, and what a machine with CUDA is told stays the same."""
-    atoms = [(mask, atom) for mask, atom in cases_of(value, ALL) if atom.kind == DEVICE]
+    makes of one that is told, and what a machine with CUDA is told stays the same. So does what it
+    is told of a default, which was not for sure before either."""
+    atoms = [
+        (mask, atom)
+        for mask, atom in cases_of(value, ALL)
+        if atom.kind == DEVICE and not atom.maybe
+    ]
     suited = [mask for mask, atom in atoms if where(atom) == "mps" and mask & MAC]
     return bool(suited) and any(where(atom) == "cuda" and mask & CUDA for mask, atom in atoms)

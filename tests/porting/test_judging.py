@@ -291,21 +291,44 @@ def test_files_that_change_together_are_judged_as_they_become(model: Path) -> No
     assert '"mps"' in texts["use.py"]
 
 
+SCORER = """\
+import torch
+
+
+class Scorer:
+    def __init__(self, path, device="cuda"):
+        there = device == "cpu" or torch.cuda.is_available()
+        self.device = torch.device(device if there else "cpu")
+        self.net = torch.nn.Linear(3, 4)
+        self.net.to(self.device)
+"""
+ASKING = """\
+import argparse
+
+from scorer import Scorer
+
+
+def asked():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cuda")
+    return parser.parse_args()
+
+
+def main():
+    args = asked()
+    print(Scorer("a", device=args.device))
+
+
+main()
+"""
+
+
 def test_a_default_of_the_command_line_that_another_file_places_with_is_opened(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "scorer.py").write_text(
-        "import torch\n\n\nclass Scorer:\n    def __init__(self, device):\n"
-        "        self.net = torch.nn.Linear(3, 4).to(torch.device(device))\n"
-    )
-    (tmp_path / "run.py").write_text(
-        "import argparse\n\nfrom scorer import Scorer\n\n\ndef asked():\n"
-        "    parser = argparse.ArgumentParser()\n"
-        '    parser.add_argument("--device", default="cuda")\n'
-        "    return parser.parse_args()\n\n\ndef main():\n    args = asked()\n"
-        "    print(Scorer(device=args.device))\n\n\nmain()\n"
-    )
-    assert "mps" in together(tmp_path, "run.py")["run.py"]
+    (tmp_path / "scorer.py").write_text(SCORER)
+    (tmp_path / "run.py").write_text(ASKING)
+    assert "mps" in together(tmp_path, "scorer.py", "run.py")["run.py"]
 
 
 def imported_parts(folder: Path, text: str) -> str:

@@ -186,7 +186,7 @@ class _Following:
         context = self._context
         if not may_keep_device(context, owner) or _is_spelled(context, attribute):
             raise _Lost
-        if _is_used_elsewhere(context, attribute, method=True):
+        if is_used_elsewhere(context, attribute, method=True):
             raise _Lost
         for one in context.index.attributes.get(attribute, ()):
             if self._kept(one) != (owner, attribute):
@@ -219,7 +219,7 @@ class _Following:
             is_method = False
             if context.index.attributes.get(name):
                 raise _Lost
-        if _is_used_elsewhere(context, name, method=is_method):
+        if is_used_elsewhere(context, name, method=is_method):
             raise _Lost
         calls = []
         for use in uses:
@@ -291,7 +291,7 @@ def reference_to(handed: Handed, test: ast.expr) -> Reference | None:
     return Reference(text, False, handed.edits, handed.level, reason=handed.reason)
 
 
-def _is_used_elsewhere(context: Context, name: str, *, method: bool) -> bool:
+def is_used_elsewhere(context: Context, name: str, *, method: bool) -> bool:
     """Whether another file may use what goes by a name here. Who runs a program that nobody imports
     uses none of it by its name; its objects may be handed to modules of the project."""
     elsewhere, path = context.elsewhere, context.source.path

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix, doubtful
+from mpslint.patterns.handed_flags import is_used_elsewhere
 from mpslint.patterns.layout import folded
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.operand import operand_of
@@ -39,7 +40,11 @@ def find_aliases(context: Context) -> list[Alias] | None:
         for node in context.index.attributes.get(type_name, ()):
             if context.resolve(node) != f"torch.cuda.{type_name}":
                 continue
-            if with_operand(context, node) is not None or direct_use(context, node) is not None:
+            if (
+                with_operand(context, node) is not None
+                or direct_use(context, node) is not None
+                or _renamed(context, node) is not None
+            ):
                 continue  # They need no choice of the file's.
             alias = _alias(context, node, type_name)
             if alias is None:
@@ -82,11 +87,8 @@ def convert_alias(
     removal = delete_statement(context, alias.statement, going)
     if torch is None or removal is None:
         return None
-    scope = context.names.owner(alias.name.id, alias.name)
     edits = [removal]
-    for use in context.index.names[alias.name.id]:
-        if use is alias.name or context.names.owner(use.id, use) is not scope:
-            continue
+    for use in _uses(context, alias):
         edit = _convert(context, use, alias.dtype, device, torch)
         if edit is None:
             return None
@@ -154,9 +156,63 @@ def direct_use(context: Context, node: ast.expr) -> tuple[ast.Call, str] | None:
     return (call, DTYPE_OF_TYPE[type_name]) if _maker(context, call) is not None else None
 
 
+def _renamed(context: Context, node: ast.expr) -> Alias | None:
+    """`Tensor = torch.cuda.FloatTensor`, come what may, in a scope whose every use of the name is
+    seen; None also for float64, which MPS lacks."""
+    statement = context.index.parents[node]
+    type_name = (context.resolve(node) or "").rpartition(".")[2]
+    if not isinstance(statement, ast.Assign) or type_name == "DoubleTensor":
+        return None
+    if len(statement.targets) != 1 or type_name not in DTYPE_OF_TYPE:
+        return None
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or len(context.names.bindings(target.id, target)) != 1:
+        return None
+    if context.guards.at(node) & CUDA_SETTLED or context.index.spelled(target.id):
+        return None
+    if isinstance(context.names.scope_of(target).node, ast.ClassDef):
+        return None
+    if context.index.function(statement) is None and is_used_elsewhere(
+        context, target.id, method=False
+    ):
+        return None
+    return Alias(statement, target, node, DTYPE_OF_TYPE[type_name])
+
+
+def _uses(context: Context, alias: Alias) -> list[ast.Name]:
+    scope = context.names.owner(alias.name.id, alias.name)
+    return [
+        use
+        for use in context.index.names[alias.name.id]
+        if use is not alias.name and context.names.owner(use.id, use) is scope
+    ]
+
+
+def _without_name(context: Context, alias: Alias) -> Fix | None:
+    """What is made with the name of a type that only CUDA has is made on the selected device."""
+    uses = _uses(context, alias)
+    devices = [reference(context, context.index.parents[use]) for use in uses]
+    first = devices[0] if devices else None
+    if first is None or any(one is None or one.text != first.text for one in devices):
+        return None
+    converted = convert_alias(context, alias, first)
+    if converted is None:
+        return None
+    needed = [edit for one in devices if one is not None for edit in one.edits]
+    fix = Fix(
+        "Use the selected device",
+        (*dict.fromkeys(needed), *converted),
+        min(one.level for one in devices if one is not None),
+    )
+    return doubtful(fix, next((one.reason for one in devices if one and one.reason), ""))
+
+
 def with_device(context: Context, node: ast.expr) -> Fix | None:
     """`torch.empty(2, device=device)` for `torch.cuda.FloatTensor(2)`, and
-    `x.to(device, torch.float32)` for `x.type(torch.cuda.FloatTensor)`."""
+    `x.to(device, torch.float32)` for `x.type(torch.cuda.FloatTensor)`, also behind a name."""
+    alias = _renamed(context, node)
+    if alias is not None:
+        return _without_name(context, alias)
     used, torch = direct_use(context, node), torch_name(context, node)
     if used is None or torch is None:
         return None
@@ -171,6 +227,10 @@ def with_device(context: Context, node: ast.expr) -> Fix | None:
 
 def with_device_level(context: Context, node: ast.expr) -> Applicability | None:
     """The level of `with_device`, as far as that costs little."""
+    alias = _renamed(context, node)
+    if alias is not None:
+        fix = _without_name(context, alias)
+        return None if fix is None else fix.applicability
     used = direct_use(context, node)
     return reference_level(context, used[0]) if used is not None else None
 

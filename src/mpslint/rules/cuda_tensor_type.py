@@ -30,7 +30,8 @@ Safe: a name for the type of whichever device is there goes away together with a
 the file; what was made with it becomes a `torch.tensor` or `torch.empty` on the selected device.
 Where one use is unclear nothing is changed. A type that is called, or given to `.type(...)`, on
 every machine becomes the same on the selected device, or on that of the tensor beside it; a choice
-that asks a tensor where it is (`x.is_cuda`) becomes the device of that tensor.
+that asks a tensor where it is (`x.is_cuda`) becomes the device of that tensor. A plain name for a
+type (`Tensor = torch.cuda.FloatTensor`) goes away likewise, with all that is made by it.
 
 ## References
 - run with torch 2.13 without CUDA: `TypeError: type torch.cuda.FloatTensor not available`; with

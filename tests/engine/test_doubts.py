@@ -635,3 +635,24 @@ def test_an_array_of_which_the_file_says_the_dtype_is_not_in_doubt(
     program = START.replace("import torch\n", "import numpy as np\nimport torch\n", 1)
     program += f"labels = {labels}\ny = torch.from_numpy(labels).to(device)\n{CALL}"
     assert is_opened(folder, capsys, program=program)[0] is opens
+
+
+def test_a_package_that_lies_where_a_file_finds_its_other_modules_is_the_projects_own(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "code" / "logs").mkdir(parents=True)
+    (folder / "code" / "logs" / "__init__.py").write_text("def shown(x):\n    print(x.sum())\n")
+    (folder / "code" / "parts").mkdir()
+    for package in ("code", "code/parts"):
+        (folder / package / "__init__.py").touch()
+    _, said = is_opened(
+        folder,
+        capsys,
+        program="print('starts code/parts/training.py')\n",
+        code__parts__nets="import torch\n\nnet = torch.nn.Linear(2, 2)\n",
+        code__parts__training="import torch\nfrom parts.nets import net\nfrom logs import shown\n\n"
+        'device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        "net.to(device)\nshown(net(torch.ones(1, 2, device=device)))\n",
+    )
+    assert "`logs` is not known" not in said
+    assert "mps" in (folder / "code" / "parts" / "training.py").read_text()

@@ -264,7 +264,7 @@ class ProgramFiles:
 
     def _has(self, path: str, module: str) -> bool | None:
         modules = self._project_of(path).modules
-        if modules.find(path, module)[0] is not None or self._far.knows(module):
+        if modules.find(path, module)[0] is not None or self._far.knows(path, module):
             return True
         package, dot, name = module.rpartition(".")
         if not dot:

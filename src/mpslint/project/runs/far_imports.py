@@ -1,7 +1,8 @@
 """Imports that no folder known to hold a program's modules answers: those of programs that put
 another folder on `sys.path` when they start. Among the files of a run the one that ends in the
-module's dotted name is taken for it, where there is one alone. So is a package that the project
-has a script to install: a program finds that wherever the two of them lie.
+module's dotted name is taken for it, where there is one alone, and its folder for one in which the
+others of the same file are found. So is a package that the project has a script to install: a
+program finds that wherever the two of them lie.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class FarImports:
         self._ending: dict[str, list[str]] = {}
         self._named: dict[str, list[str]] = {}
         self._led: dict[str, list[str]] = {}
+        self._found_in: dict[str, list[str]] = {}
         for path in self._files:
             stem = os.path.splitext(os.path.basename(path))[0]
             self._ending.setdefault(stem, []).append(path)
@@ -50,15 +52,14 @@ class FarImports:
                     todo += [other, *more]
         return [one for one in found if one != path]
 
-    def knows(self, module: str) -> bool:
-        """Whether a file of the run is taken for a module, or one of several may be it."""
+    def knows(self, path: str, module: str) -> bool:
+        """Whether a file of the run is taken for a module that the one at `path` imports, or one of
+        several may be it."""
         parts = module.split(".")
         return bool(parts[-1]) and (
             self._of_package(parts) is not None
-            or any(
-                path.endswith(os.path.join(os.sep, *parts) + ".py")
-                for path in self._ending.get(parts[-1], ())
-            )
+            or any(other.endswith(_ending(parts)) for other in self._ending.get(parts[-1], ()))
+            or next(self._below(self._roots(path), parts), None) is not None
         )
 
     def _of_package(self, parts: list[str]) -> str | None:
@@ -66,9 +67,33 @@ class FarImports:
         folder = self._installed.get(parts[0])
         if folder is None:
             return None
-        base = os.path.join(folder, *parts)
-        places = (os.path.join(base, _PACKAGE), f"{base}.py")
-        return next((one for one in places if one in self._files), None)
+        return next(self._below([folder], parts), None)
+
+    def _below(self, roots: Iterable[str], parts: list[str]) -> Iterator[str]:
+        """The files of a module that lie in one of these folders."""
+        for root in roots:
+            base = os.path.join(root, *parts)
+            places = (os.path.join(base, _PACKAGE), f"{base}.py")
+            yield from (one for one in places if one in self._files)
+
+    def _roots(self, path: str) -> list[str]:
+        """The folders in which a file finds what it imports so."""
+        if path not in self._found_in:
+            found: dict[str, None] = {}
+            for module in imported_modules(self._text_of(path)):
+                parts = module.split(".")
+                other = self._alone(parts)
+                if other is not None:
+                    found[other[: -len(_ending(parts))]] = None
+            self._found_in[path] = list(found)
+        return self._found_in[path]
+
+    def _alone(self, parts: list[str]) -> str | None:
+        """The one file that ends in the dotted name of a module."""
+        if len(parts) < 2 or not parts[0]:
+            return None
+        same = [one for one in self._ending.get(parts[-1], ()) if one.endswith(_ending(parts))]
+        return same[0] if len(same) == 1 else None
 
     @property
     def _installed(self) -> dict[str, str]:
@@ -95,17 +120,20 @@ class FarImports:
     def named_by(self, path: str) -> list[str]:
         """The files of the run that a file itself may import so."""
         if path not in self._named:
-            self._named[path] = list(self._ending_as(imported_modules(self._text_of(path))))
+            modules = imported_modules(self._text_of(path))
+            self._named[path] = list(self._ending_as(modules, self._roots(path)))
         return self._named[path]
 
-    def _ending_as(self, modules: Iterable[str]) -> Iterator[str]:
+    def _ending_as(self, modules: Iterable[str], roots: Iterable[str]) -> Iterator[str]:
         for module in modules:
             parts = module.split(".")
-            installed = self._of_package(parts)
-            if installed is not None:
-                yield installed
-            elif len(parts) > 1 and parts[0]:
-                ending = os.sep + os.path.join(*parts) + ".py"
-                same = [one for one in self._ending.get(parts[-1], ()) if one.endswith(ending)]
-                if len(same) == 1:
-                    yield same[0]
+            places = (self._of_package(parts), self._alone(parts))
+            found = next((one for one in places if one is not None), None)
+            if found is None and parts[0]:
+                found = next(self._below(roots, parts), None)
+            if found is not None:
+                yield found
+
+
+def _ending(parts: list[str]) -> str:
+    return os.sep + os.path.join(*parts) + ".py"

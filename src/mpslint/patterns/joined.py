@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.patterns.only_shown import shows_what_raises
 from mpslint.patterns.text import alone_on_lines, replace_span
 from mpslint.records import NamedTuple
 
@@ -153,14 +154,14 @@ def after_its_like(context: Context, statement: ast.stmt, edit: Edit) -> Edit:
 
 
 def _gets_a_test(context: Context, item: ast.stmt) -> bool:
-    """A call of CUDA's own that a Mac comes to, alone on its line."""
+    """A call of CUDA's own that a Mac comes to, or that says its answer, alone on its line."""
     if not isinstance(item, ast.Expr) or not isinstance(item.value, ast.Call):
         return False
     name = context.resolve(item.value.func) or ""
     return (
-        name.startswith(_HOME)
-        and item.lineno == item.end_lineno
+        item.lineno == item.end_lineno
         and alone_on_lines(context.source, item)
+        and (name.startswith(_HOME) or shows_what_raises(context, item))
     )
 
 

@@ -55,7 +55,8 @@ program is told by request where a function does nothing else for torch. Who is 
 them gets the same fixes: what raises there is in the way of a port, told or not.
 
 ## Fix safety
-Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA (of
+Safe for statements such as `torch.cuda.set_device(rank)`, and for those that print or log what CUDA
+answers and nothing else: they are put below a test for CUDA (of
 the device at hand: `if self.device.type == "cuda":`; else of the machine), but
 not where a question that has no fix follows, to which the error would only move; and for a count
 that is only calculated with: `max(1, torch.cuda.device_count())`. The number of the current GPU to
@@ -83,6 +84,7 @@ from mpslint.patterns.behind_refusal import is_replaceable
 from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.patterns.loading import location_of_number, portable_map_location
+from mpslint.patterns.only_shown import only_shown
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.gpus.no_gpus import (
@@ -292,6 +294,9 @@ def _remedy(
         given = location_of_number(context, call)
         if given is not None:
             return Applicability.SAFE, partial(portable_map_location, context, given)
+    elif (shown := only_shown(context, call)) is not None and not _error_moves_on(context, call):
+        message = "Say it only where CUDA is there"
+        return Applicability.SAFE, partial(guard_statement, context, shown, CUDA, message)
     elif name == "get_device_name" and context.settings.oldest_torch >= (2, 9):
         return Applicability.UNSAFE, partial(
             guard_expression,
@@ -314,7 +319,7 @@ def _error_moves_on(context: Context, call: ast.Call) -> bool:
         return context.index.function(node) is function and context.source.span(node)[0] > start
 
     return any(
-        follows(other) and context.worlds.breaks(other)
+        follows(other) and context.worlds.breaks(other) and only_shown(context, other) is None
         for other in context.calls_of(*(f"torch.cuda.{name}" for name in _UNANSWERED))
     ) or any(follows(node) for node in _devices_that_stay(context))
 

@@ -22,6 +22,7 @@ from mpslint.project.layout.file_sets import FileSets
 from mpslint.project.layout.import_texts import MAIN
 from mpslint.project.layout.kept_contexts import KeptContexts
 from mpslint.project.layout.kept_texts import KeptTexts
+from mpslint.project.layout.namesakes_of_packages import means_package
 from mpslint.project.layout.word_holders import WordHolders
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.relevance import OWN_MOVE
@@ -122,7 +123,7 @@ class Modules(WordHolders):
     def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a dotted module as the file at the absolute `path` names it, and all files
         that were looked for."""
-        if not module or is_foreign(module):
+        if not module or is_foreign(module) or means_package(path, module, self.text):
             return None, ()
         known = self._found_from.get(path)
         if known is None:

@@ -254,3 +254,10 @@ def test_a_diff_without_safe_fixes_names_the_unsafe_ones(cli: Cli, project: Path
     assert (ran.code, ran.out) == (0, "")
     assert ran.err.startswith("No safe fixes; ")
     assert ran.err.endswith(" more with `--unsafe-fixes`.\n")
+
+
+def test_a_diff_of_what_has_no_fix_says_so(cli: Cli, project: Path) -> None:
+    path = project / "model.py"
+    path.write_text("import torch\n\nprint(1, torch.cuda.current_device())\n")
+    ran = cli("fix", "--diff", "--min-torch", "2.5", path)
+    assert (ran.code, ran.out, ran.err) == (0, "", "No fixes for 1 error.\n")

@@ -51,6 +51,27 @@ def test_helper_writes_one_function_and_calls_it(cli: Cli, files: Path) -> None:
     assert "\nname = get_device().type\n" in select
 
 
+@pytest.mark.parametrize(
+    ("device", "is_shared"),
+    [
+        ('torch.device("cuda", rank)', False),
+        ('torch.device("cuda", index=rank)', False),
+        ('torch.device("cuda", index=0)', True),
+    ],
+)
+def test_a_number_that_is_given_to_a_type_stays_beside_a_helper(
+    cli: Cli, files: Path, device: str, is_shared: bool
+) -> None:
+    test = "if torch.cuda.is_available() else"
+    (files / "ranks.py").write_text(
+        f"import torch\n\n\ndef move(x, rank):\n"
+        f'    device = {device} {test} torch.device("cpu")\n    return x.to(device)\n'
+    )
+    fix(cli, "--style", "helper", "ranks.py")
+    text = (files / "ranks.py").read_text()
+    assert (device in text, "device = get_device()" in text) == (not is_shared, is_shared)
+
+
 def test_another_gpu_than_the_first_stays_in_place_in_every_style(cli: Cli, files: Path) -> None:
     fix(cli, "--style", "helper", "select.py")
     text = (files / "select.py").read_text()

@@ -176,11 +176,12 @@ def _diff(options: argparse.Namespace, work: Work) -> int:
         print(f"Would fix {count(fixed.fixed, 'error')}{along} in {files}.", file=sys.stderr)
         print(raised(fixed), end="", file=sys.stderr)
     elif not work.planned and not options.quiet:
-        unsafe = sum(
-            one.applicability is Applicability.UNSAFE for result in left for one in result.findings
-        )
+        told = [one for result in left for one in result.findings]
+        unsafe = sum(one.applicability is Applicability.UNSAFE for one in told)
         if unsafe:
             print(f"No safe fixes; {unsafe} more with `--unsafe-fixes`.", file=sys.stderr)
+        elif told:
+            print(f"No fixes for {count(len(told), 'error')}.", file=sys.stderr)
     if any(result.error for result in work.results):
         return ERROR
     return FINDINGS if work.planned and not options.exit_zero else OK

@@ -87,13 +87,18 @@ def mps_arm(context: Context, arm: ast.expr) -> str | None:
             head = source.text[start:inner_start]
             tail = source.text[inner_end:end]
             if tail.lstrip().startswith(","):
-                # torch.device("cuda", index)
-                if isinstance(arm, ast.Call) and len(arm.args) == 2:
-                    tail = ")"
-                else:
+                # torch.device("cuda", index), torch.device("cuda", index=0)
+                if not isinstance(arm, ast.Call) or not _names_one_gpu(arm):
                     return None
+                tail = ")"
             return f"{head}{mark}mps{mark}{tail}"
     return None
+
+
+def _names_one_gpu(call: ast.Call) -> bool:
+    """Whether beside the type a call is given its number and nothing else."""
+    names = [one.arg for one in call.keywords]
+    return len(call.args) + len(names) == 2 and set(names) <= {"type", "index"}
 
 
 def mps_test(context: Context, chain: Chain, torch: str) -> str | None:
@@ -159,9 +164,19 @@ def _plain_cuda(context: Context, chain: Chain) -> bool:
         literal.backend == "cuda"
         and (literal.ordinal is None or (literal.ordinal == 0 and first))
         and not literal.computed_index
+        and _is_first_gpu(context.index.parents[literal.node], first=first)
         for literal in context.devices.literals
         if context.index.within(literal.node, chain.cuda_arm)
     )
+
+
+def _is_first_gpu(call: ast.AST, *, first: bool) -> bool:
+    """Whether the number that a call gives its type (`torch.device("cuda", 0)`) is that of the
+    current device."""
+    if not isinstance(call, ast.Call) or not _names_one_gpu(call):
+        return True
+    given = [*call.args[1:], *(one.value for one in call.keywords if one.arg == "index")]
+    return first and all(isinstance(one, ast.Constant) and one.value == 0 for one in given)
 
 
 def _operand(context: Context, node: ast.expr) -> str:

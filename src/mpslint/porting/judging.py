@@ -17,6 +17,7 @@ from mpslint.porting.in_the_way import weighs
 from mpslint.project.runs.left_behind import STAYS, lacks_kernel, places
 from mpslint.records import NamedTuple
 from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.events import HANDED_ON
 from mpslint.semantics.worlds.harm import Told, harms, misplaced, told_cuda
 from mpslint.semantics.worlds.machines import MAC
 from mpslint.sources.edits import first_origin, origin
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _EFFECTS = {
+    HANDED_ON: "what is moved to the GPU would change",
     "wait": "what is waited for would change",
     "release": "what memory is released would change",
     "seed": "what is seeded would change",
@@ -279,6 +281,8 @@ def _lost_on_cuda(before: Told, now: Context) -> Iterator[Objection]:
         was_told, is_told = before[owner], after[owner]
         for effect in sorted({*was_told, *is_told}):
             new, old = is_told.get(effect), was_told.get(effect)
+            if effect == HANDED_ON and new is not None:
+                continue  # What is known of it since is no more than it was.
             if (new and old is None) or (old and new is None):
                 where = f"in {owner}()" if owner else "at the top of the file"
                 words = _EFFECTS.get(effect, effect)

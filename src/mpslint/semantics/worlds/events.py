@@ -45,6 +45,9 @@ SIZES_BATCHES = "the size of a loader's batches"
 SETS_RATE = "the rate at which an optimizer learns"
 """Names of what is `COUNTED`: what the number is used as, where a 0 does harm."""
 
+HANDED_ON = "handed on"
+"""The name of what is `PLACED` by what cannot be followed, where it is: it got a device."""
+
 RAISING = frozenset({Kind.WIDE, Kind.MIXED, Kind.FOREIGN})
 """What raises on a Mac whose tensors are on its GPU."""
 

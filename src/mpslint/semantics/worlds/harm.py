@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.basics.brief import brief
 from mpslint.records import NamedTuple
-from mpslint.semantics.worlds.events import RAISING, Kind
+from mpslint.semantics.worlds.events import HANDED_ON, RAISING, Kind
 from mpslint.semantics.worlds.load_places import places_a_checkpoint
 from mpslint.semantics.worlds.machines import CPU, CUDA, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.state import Function
@@ -133,6 +133,8 @@ def told_cuda(worlds: Worlds, index: Index, is_there: Callable[[ast.Call], bool]
             continue
         if event.kind is Kind.MOVED and isinstance(event.node, ast.Call) and is_there(event.node):
             continue
+        if event.name == HANDED_ON:
+            effect = HANDED_ON
         certain: bool | None = None
         if event.kind in (Kind.PLACED, Kind.AUTOCAST, Kind.SCALED):
             for _, atom in cases_of(event.value, event.worlds & CUDA):

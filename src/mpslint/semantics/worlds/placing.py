@@ -9,7 +9,7 @@ from mpslint.facts import machines as facts
 from mpslint.facts.priors import matches, places_elsewhere
 from mpslint.semantics.worlds.configurations import MAX_NESTED
 from mpslint.semantics.worlds.counts import Counts
-from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.events import HANDED_ON, Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.loaded import is_loaded, left_on_host, meets_on_cuda
 from mpslint.semantics.worlds.machines import ALL, CPU, CUDA, MAC, MACS, NVIDIA
@@ -62,15 +62,15 @@ class Placing(Counts):
                 if atom.kind == DEVICE:
                     self.seen.update(places(atom))
 
-    def place(self, value: Value, use: ast.AST) -> Value:
+    def place(self, value: Value, use: ast.AST, name: str = "") -> Value:
         """`value` says where something goes. Gives the device in each world, repaired where it is
         one that the machine lacks: what follows is judged as if that had been mended."""
         kinds = {atom.kind for _, atom in cases_of(value, self.frame.mask)}
         if DEVICE in kinds:
             self.looked_at(value)
-            self.emit(Kind.PLACED, use, value=value, use=use)
+            self.emit(Kind.PLACED, use, name=name, value=value, use=use)
         elif UNKNOWN in kinds:
-            self.emit(Kind.PLACED, use, value=device("?"), use=use)
+            self.emit(Kind.PLACED, use, name=name, value=device("?"), use=use)
         return by_world(repaired, value)
 
     def kept(
@@ -136,7 +136,7 @@ class Placing(Counts):
             for value in args:
                 self.counted(value, node)
                 if holds_device(value):
-                    self.place(value, node)
+                    self.place(value, node, HANDED_ON)
                 elif value.__class__ is Atom and value.kind == MAPPING:
                     self.kept(value)  # a configuration: the keys say what is a device
         for key, value in keywords.items():
@@ -146,9 +146,9 @@ class Placing(Counts):
             if first.kind == MAPPING:
                 for item in first.v.values():
                     if holds_device(item):
-                        self.place(item, node)
+                        self.place(item, node, HANDED_ON)
             elif holds_device(value):
-                self.place(value, node)
+                self.place(value, node, HANDED_ON)
             elif value.__class__ is Cases:
                 self.counted(value, node)
                 if not looks:

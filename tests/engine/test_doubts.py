@@ -129,6 +129,29 @@ def test_data_sets_settings_and_exports_of_known_packages_keep_nothing_back(
             "may be given float64",
         ),
         (
+            "import numpy as np\n",
+            "every = []\nevery.append(out.detach().cpu().numpy())\nevery.append(np.load('a.npy'))\n"
+            "net(torch.from_numpy(np.concatenate(every)).to(device))\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
+            "both = np.stack([out.detach().cpu().numpy(), np.load('a.npy')])\n"
+            "net(torch.from_numpy(both).to(device))\n",
+            "may be given float64",
+        ),
+        (
+            "from pathlib import Path\n",
+            "rewards, names = Path('memory').sample(8)\nprint(torch.tensor(rewards).to(device))\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\nfrom pathlib import Path\n",
+            "states, names = Path('memory').sample(8)\n"
+            "print(torch.tensor(np.array(states)).to(device))\n",
+            "may be given float64",
+        ),
+        (
             "import importlib\nimport sys\n",
             "importlib.import_module(sys.argv[1]).run(out)\n",
             "importlib.import_module(sys.argv[1]) imports what the text does not say",
@@ -195,6 +218,26 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
         (
             "import numpy as np\n",
             "kept = out.detach().cpu().numpy()\nnet(torch.from_numpy(kept[0]).to(device))\n",
+        ),
+        (
+            "import numpy as np\n",
+            "every = []\nfor _ in range(2):\n    every.append(out.detach().cpu().numpy())\n"
+            "net(torch.from_numpy(np.concatenate(every, axis=0)).to(device))\n",
+        ),
+        (
+            "import numpy as np\n",
+            "both = np.stack([net(out).detach().cpu().numpy() for _ in range(2)])\n"
+            "net(torch.from_numpy(np.vstack([both, both])).to(device))\n",
+        ),
+        (
+            "import numpy as np\n",
+            "for _ in range(2):\n    first, second = [1.0], [2.0]\n"
+            "    print(np.array(first))\n    first = torch.tensor(first).to(device)\n",
+        ),
+        (
+            "import numpy as np\n",
+            "for first in [[1.0], [2.0]]:\n"
+            "    print(np.array(first))\n    first = torch.tensor(first).to(device)\n",
         ),
         (
             "import numpy as np\n",

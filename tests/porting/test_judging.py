@@ -581,3 +581,24 @@ def test_what_a_switch_of_the_users_decides_in_a_class_is_moved() -> None:
 def test_no_arm_is_written_that_asks_what_the_arm_before_asked() -> None:
     text = FLAG_IN_A_CLASS.format("torch.cuda.is_available()")
     assert fixed(text, unsafe=True).text == text
+
+
+PARTS_OF_PARTS = """
+def moved(part):
+    if isinstance(part, dict):
+        return {key: moved(value) for key, value in part.items()}
+    return part.to(device)
+
+
+net = nn.Linear(2, 2).to(device)
+batch = moved({"inputs": {"x": torch.from_numpy(np.ones(2)), "mask": torch.ones(2)}})
+print(net(batch["inputs"]["x"].float()))
+"""
+
+
+def test_what_moves_batches_of_several_dtypes_is_no_safe_fix_for_check_either() -> None:
+    text = program(PARTS_OF_PARTS)
+    (told,) = lint(SourceFile("program.py", text.encode()), Settings())
+    assert told.code == "MPS103"
+    assert told.applicability is Applicability.UNSAFE
+    assert not selects_mps(text)

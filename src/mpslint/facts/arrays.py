@@ -12,15 +12,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_INTEGERS = _words("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64")
-_WORDS_OF_64 = _words("int32 int64 uint32 uint64")
-"""With these a number with a point makes float64, with the narrower ones older versions less."""
+INTEGERS = _words("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64")
 _NARROW = {
     **dict.fromkeys(("bool", "int8", "uint8"), "float16"),
     **dict.fromkeys(("int16", "uint16"), "float32"),
 }
 """What a function of each element makes of integers of few bits."""
-_FLOATS = _words("float16 float32 float64")
+FLOATS = _words("float16 float32 float64")
 INTEGER, REAL, NUMBER = "an integer", "a real", "a number"
 """Numbers of Python's, in place of a dtype: the last one is either of the others."""
 _NUMBERS = frozenset({INTEGER, REAL, NUMBER})
@@ -121,7 +119,7 @@ def size_at(drawing: str) -> int | None:
 
 def as_float(dtype: str | None) -> str | None:
     """What a mean and its like make of an array."""
-    return "float64" if dtype in _INTEGERS or dtype in _NUMBERS else dtype
+    return "float64" if dtype in INTEGERS or dtype in _NUMBERS else dtype
 
 
 def of_each(dtype: str | None) -> str | None:
@@ -166,7 +164,7 @@ def made_of(
 
 def number_of(dtype: str | None) -> str:
     """Which kind of number a single one of this dtype is."""
-    return REAL if dtype in _FLOATS else INTEGER if dtype in _INTEGERS else NUMBER
+    return REAL if dtype in FLOATS else INTEGER if dtype in INTEGERS else NUMBER
 
 
 def made_by_method(method: str, dtype: str | None) -> str | None:
@@ -187,19 +185,18 @@ def combined(operator: str, left: str | None, right: str | None) -> str | None:
     least one is a dtype; None: not certain."""
     if left is None or right is None or (left in _NUMBERS and right in _NUMBERS):
         return None
-    if operator == "Div" and {left, right} <= _INTEGERS | {INTEGER, NUMBER}:
-        known = left if right in _NUMBERS else right
-        return None if known not in _WORDS_OF_64 and NUMBER in (left, right) else "float64"
+    if operator == "Div" and {left, right} <= INTEGERS | _NUMBERS:
+        return "float64"
     if left == right:
         return left
     array, other = (right, left) if left in _NUMBERS else (left, right)
     if other in _NUMBERS:
-        if array in _FLOATS:
+        if array in FLOATS:
             return array
-        if other == REAL and array in _WORDS_OF_64:
+        if other == REAL and array in INTEGERS and (array != "bool" or operator != "Pow"):
             return "float64"
         return array if other == INTEGER and array == "int64" else None
-    return "float64" if "float64" in (left, right) and {left, right} & _INTEGERS else None
+    return "float64" if "float64" in (left, right) and {left, right} & INTEGERS else None
 
 
 def together(left: str | None, right: str | None) -> str | None:

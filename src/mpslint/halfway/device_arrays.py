@@ -146,7 +146,9 @@ class _Scope:
             if self._is_moved(statement.value) and isinstance(statement.target, ast.Name):
                 self._moved.add(statement.target.id)
         elif isinstance(statement, ast.For):
-            if self._is_moved(statement.iter):
+            moved = self._is_moved(statement.iter)
+            self._moved -= _names(statement.target)
+            if moved:
                 self._moved |= _names(statement.target)
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             call = statement.value
@@ -157,10 +159,9 @@ class _Scope:
     def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:
         moved, array = self._is_moved(value), self._is_array(value)
         for target in targets:
-            if isinstance(target, ast.Name):
-                self._moved.discard(target.id)
-                self._arrays.discard(target.id)
             if isinstance(target, ast.Name | ast.Tuple | ast.List):
+                self._moved -= _names(target)
+                self._arrays -= _names(target)
                 if moved:
                     self._moved |= _names(target)
                 if array:

@@ -34,6 +34,8 @@ _TURNING = frozenset(
     | {"squeeze", "expand_dims", "ascontiguousarray", "copy", "repeat", "tile"}
 )
 """Those that give back what they are given first, in another order or shape."""
+JOINING = frozenset({"concatenate", "stack", "vstack", "hstack", "column_stack", "dstack"})
+"""Those that make one array of several, of their dtype."""
 _NUMPY = ("np", "numpy")
 _WHOLE = ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod
 """What makes whole numbers of whole numbers."""
@@ -69,7 +71,7 @@ class Arrays:
         """`np.expand_dims(value, 0)`, which is of the dtype of what it is given."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
-        if not _is_of_numpy(node.func):
+        if not is_of_numpy(node.func):
             return False
         if node.func.attr not in _KEEPING or is_narrow(node) or not node.args:
             return False
@@ -104,7 +106,8 @@ class Arrays:
                         narrow[name.id] = narrow.get(name.id, True) and is_narrow
         return frozenset(name for name, is_narrow in narrow.items() if is_narrow)
 
-    def _makes_known(self, call: ast.Call) -> bool:
+    def _makes_known(self, call: ast.Call, asked: frozenset[str] = frozenset()) -> bool:
+        """Whether a call says that what it makes is no float64; `asked`: the lists looked at."""
         if any(map(_says_narrow, call.keywords)) or _was_on_device(call):
             return True
         name = _last(call.func)
@@ -114,9 +117,56 @@ class Arrays:
             return said in _NARROW_DTYPES
         if ast.unparse(call.func).partition(".")[0] not in _NUMPY:
             return False
+        if name in JOINING and call.args:
+            return self._are_known(call.args[0], asked)
         # Fact: numpy.random.choice: of a whole number n it draws from `arange(n)`.
         is_drawn = name == "choice" and bool(call.args) and self._is_whole(call.args[0])
         return name in NARROW or is_drawn
+
+    def _are_known(self, parts: ast.expr, asked: frozenset[str]) -> bool:
+        """Whether no array of a list is of float64, which is written out or filled one by one."""
+        if isinstance(parts, ast.List | ast.Tuple):
+            every: Sequence[ast.expr | None] = parts.elts
+        elif isinstance(parts, ast.ListComp | ast.GeneratorExp):
+            every = [parts.elt]
+        elif isinstance(parts, ast.Name) and parts.id not in asked:
+            every, asked = self._filled.get(parts.id, ()), asked | {parts.id}
+        else:
+            return False
+        return bool(every) and all(
+            (isinstance(one, ast.Call) and self._makes_known(one, asked))
+            or (isinstance(one, ast.Name) and self._is_made_known(one.id, asked))
+            for one in every
+        )
+
+    def _is_made_known(self, name: str, asked: frozenset[str]) -> bool:
+        given = self._given.get(name, ()) if name not in asked else ()
+        return bool(given) and all(
+            isinstance(one, ast.Call) and self._makes_known(one, asked | {name}) for one in given
+        )
+
+    @cached_property
+    def _filled(self) -> dict[str, list[ast.expr | None]]:
+        """What is appended to the lists of the file; None: more is done with one than that, so that
+        it may hold anything."""
+        found: dict[str, list[ast.expr | None]] = {}
+        for module in self._nodes:
+            for node in walk(module) if isinstance(module, ast.Module) else ():
+                if isinstance(node, ast.Assign):
+                    for target in node.targets:
+                        if isinstance(target, ast.Name) and not _is_empty_list(node.value):
+                            found.setdefault(target.id, []).append(None)
+                elif isinstance(node, ast.AugAssign | ast.arg):
+                    changed = node.target if isinstance(node, ast.AugAssign) else node
+                    name = changed.arg if isinstance(changed, ast.arg) else _last(changed)
+                    found.setdefault(name, []).append(None)
+                elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                    if node.attr in ("extend", "insert"):
+                        found.setdefault(node.value.id, []).append(None)
+                elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    if node.func.attr == "append" and isinstance(node.func.value, ast.Name):
+                        found.setdefault(node.func.value.id, []).extend(node.args)
+        return found
 
     # Whole numbers.
 
@@ -162,7 +212,11 @@ def _last(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def _is_of_numpy(function: ast.expr) -> bool:
+def _is_empty_list(node: ast.expr) -> bool:
+    return isinstance(node, ast.List) and not node.elts
+
+
+def is_of_numpy(function: ast.expr) -> bool:
     return (
         isinstance(function, ast.Attribute)
         and isinstance(function.value, ast.Name)
@@ -186,7 +240,7 @@ def _was_on_device(node: ast.AST | None) -> bool:
     names = set()
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         function: ast.Attribute = node.func
-        if _is_of_numpy(function):
+        if is_of_numpy(function):
             if function.attr not in _TURNING or not node.args:
                 return False
             node = node.args[0]
@@ -206,7 +260,7 @@ def _makes_narrow(function: ast.AST) -> bool:
 def _makers(function: ast.AST) -> Iterator[ast.Call]:
     for one in walk(function):
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
-            if _is_of_numpy(one.func) and one.func.attr in _MAKERS:
+            if is_of_numpy(one.func) and one.func.attr in _MAKERS:
                 yield one
 
 

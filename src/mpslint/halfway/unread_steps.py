@@ -10,7 +10,8 @@ from collections.abc import Container, Iterator, Sequence
 
 from mpslint.basics.brief import brief
 from mpslint.facts.priors import names_device
-from mpslint.halfway.unread_arrays import NARROW, TENSORS, Arrays, is_narrow
+from mpslint.halfway.unread_arrays import TENSORS, Arrays, is_narrow
+from mpslint.halfway.unread_parts import is_device, moved_parts
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.syntax.saying import SAYING
 from mpslint.sources.screening import moves_something
@@ -89,9 +90,11 @@ class Steps:
         calls = (one for one in nodes if isinstance(one, ast.Call)) if self._classes else ()
         moves = [one.lineno for one in calls if _moved_alone(one)]
         arrays = Arrays(nodes if self._arrays else ())
+        defined = {one.name for one in nodes if isinstance(one, FUNCTIONS)}
         for node in nodes:
-            if self._batches and isinstance(node, FUNCTIONS):
-                yield from _moved_parts(node)
+            if self._batches and isinstance(node, (*FUNCTIONS, ast.Module)):
+                for call in moved_parts(node, defined):
+                    yield call.lineno, f"{_text(call)} {_WIDE}"
             if isinstance(node, ast.Call):
                 why = _of_call(node, arrays) if self._calls else ""
                 if not why and tests and _hands_on(node, flags):
@@ -146,7 +149,7 @@ def _of_call(call: ast.Call, arrays: Arrays) -> str:
             return _CHOSEN
         if function.attr == "instantiate":
             return _CONFIGURED
-        moved = function.attr == "cuda" or (_is_device(call) and len(call.args) == 1)
+        moved = function.attr == "cuda" or (is_device(call) and len(call.args) == 1)
         if function.attr in ("to", "cuda") and moved:
             says_dtype = any(one.arg == "dtype" for one in call.keywords)
             return _WIDE if not says_dtype and arrays.is_unread(owner) else ""
@@ -183,53 +186,8 @@ def beginning(node: ast.expr) -> str:
     return ""
 
 
-def _is_device(call: ast.Call) -> bool:
-    every = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "device")]
-    return any(names_device(_last(one)) for one in every)
-
-
 def _last(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
-def _moved_parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str]]:
-    """`torch.tensor(rewards).to(device)`, where `rewards` is a part of a batch that the function is
-    given: one that NumPy has made is float64, and a list of numbers is not."""
-    arguments = function.args
-    given = {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    parts = {
-        part.id
-        for node in walk(function)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Name)
-        and node.value.id in given
-        for target in node.targets
-        if isinstance(target, ast.Tuple)
-        for part in target.elts
-        if isinstance(part, ast.Name)
-    }
-    for call in walk(function) if parts else ():
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            made: ast.expr = call
-            if call.func.attr == "cuda" or (call.func.attr == "to" and _is_device(call)):
-                made = call.func.value
-            elif not any(one.arg == "device" for one in call.keywords):
-                continue
-            if not any(one.arg == "dtype" for one in call.keywords) and _is_part(made, parts):
-                yield call.lineno, f"{_text(call)} {_WIDE}"
-
-
-def _is_part(node: ast.expr, parts: Container[str]) -> bool:
-    """Whether a tensor is made of one of these names, of the dtype that it has."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in TENSORS:
-            made = node.args[0] if len(node.args) == 1 else None
-            says = any(one.arg == "dtype" for one in node.keywords)
-            return isinstance(made, ast.Name) and made.id in parts and not says
-        if node.func.attr in NARROW:
-            return False
-        node = node.func.value
-    return False
 
 
 def _kept_for_cuda(node: ast.If, asking: Container[str]) -> Iterator[ast.stmt]:
@@ -330,7 +288,7 @@ def _moved_before_the_dtype(scope: ast.AST) -> Iterator[tuple[int, str]]:
             continue
         if call.func.attr != "to":
             continue
-        if _is_device(call) and len(call.args) == 1:
+        if is_device(call) and len(call.args) == 1:
             moved.setdefault(ast.unparse(call.func.value), call)
         elif moved and call.args and _is_dtype(call.args[0]):
             name = ast.unparse(call.func.value)

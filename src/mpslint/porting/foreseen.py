@@ -258,7 +258,7 @@ def _is_mended(context: Context, harm: Harm) -> bool:
     settings = context.settings
     if _WIDE not in settings.enabled(context.source.path) or not settings.may_fix(_WIDE):
         return False
-    if harm.kind is not Kind.WIDE or harm.is_default or harm.is_module:
+    if harm.kind is not Kind.WIDE or harm.is_default or harm.is_module or harm.is_one:
         return False
     if not isinstance(harm.node, ast.Call):
         return False

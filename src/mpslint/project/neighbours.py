@@ -13,7 +13,7 @@ from mpslint.findings.results import Consulted
 from mpslint.project.compiled.built_extensions import BuiltExtensions
 from mpslint.project.compiled.compiled_modules import compiled_from
 from mpslint.project.cuda_projects import CudaProjects
-from mpslint.project.layout.definition_texts import DEVICE_WORDS, HELD_WORDS, MACHINE_WORDS
+from mpslint.project.layout.definition_texts import DEVICE_WORDS, MACHINE_WORDS, held_words
 from mpslint.project.layout.import_texts import apart
 from mpslint.project.layout.modules import Modules
 from mpslint.project.layout.near import Near
@@ -51,6 +51,7 @@ from mpslint.semantics.elsewhere.elsewhere import (
     settled_by_import,
 )
 from mpslint.semantics.terms.facts_known import NONE
+from mpslint.semantics.terms.sought import CLASSES, PLAIN, Sought
 from mpslint.semantics.worlds.registering import registers
 from mpslint.semantics.worlds.values import NAME, Atom
 
@@ -188,7 +189,7 @@ class Neighbours(NotLookedAt):
     def compiled_from(self, path: str, module: str) -> str:
         return self._noted(compiled_from(self.modules, self._absolute(path), module))
 
-    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
+    def held(self, path: str, qualified: str, sought: Sought = PLAIN) -> WorldValue | None:
         path = self._absolute(path)
         for _ in range(_DEPTH):
             found, name = self._source_of(path, qualified)
@@ -198,7 +199,7 @@ class Neighbours(NotLookedAt):
             if starred is not None:
                 path, qualified = found, starred
                 continue
-            if not self._may_say(found, name, classes=classes):
+            if not self._may_say(found, name, sought):
                 return None
             interpreter = self._runs.settled(found)
             self._hear(self._runs.rests_on(found))
@@ -216,12 +217,11 @@ class Neighbours(NotLookedAt):
         if found is None or found == path or not name:
             return False
         starred = self._stars.given(found, name)
-        if starred is not None:
-            return self.may_hold(found, starred)
-        return self._may_say(found, name)
+        return self.may_hold(found, starred) if starred is not None else self._may_say(found, name)
 
-    def _may_say(self, path: str, name: str, *, classes: bool = True) -> bool:
-        said = self.modules.may_say(path, name, HELD_WORDS, classes=classes)
+    def _may_say(self, path: str, name: str, sought: Sought = CLASSES) -> bool:
+        words = held_words(moving=sought.moving)
+        said = self.modules.may_say(path, name, words, classes=sought.classes)
         said = said or self._heard_of(self._runs.may_lack(path, name))
         return said or self._heard_of(self._runs.may_end(path))
 

@@ -14,6 +14,8 @@ HELD_WORDS = (
 )
 """One of these stands in the text of what is, or tells, something of machines or dtypes; a dataset
 says by the numbers that it gives of which dtype batches are."""
+_MOVING_WORDS = (b".to(", b"device")
+"""One of these stands in the text of what moves what it is given, wherever that is told."""
 _FAR = 80
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
@@ -26,6 +28,11 @@ _LOOKING = (b"import", b"find_spec")
 """Words of a function that looks for a package itself."""
 _CALLS = 3
 """So many calls away from a function, in its module, a group of processes may be started."""
+
+
+def held_words(*, moving: bool) -> tuple[bytes, ...]:
+    """The words for what tells something of machines or dtypes, or, for `moving`, moves things."""
+    return (*HELD_WORDS, *_MOVING_WORDS) if moving else HELD_WORDS
 
 
 def may_say(data: bytes, name: str, words: tuple[bytes, ...]) -> bool:

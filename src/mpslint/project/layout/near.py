@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mpslint.project.layout.out_of_reach import Distant
 from mpslint.semantics.elsewhere.elsewhere import Elsewhere
+from mpslint.semantics.terms.sought import PLAIN, Sought
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,8 +50,8 @@ class Near(Distant):
     def imports_on(self, path: str, module: str) -> int:
         return self._told(path, lambda: self._all.imports_on(path, module))
 
-    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
-        return self._told(path, lambda: self._all.held(path, qualified, classes=classes))
+    def held(self, path: str, qualified: str, sought: Sought = PLAIN) -> WorldValue | None:
+        return self._told(path, lambda: self._all.held(path, qualified, sought))
 
     def may_hold(self, path: str, qualified: str) -> bool:
         return self._told(path, lambda: self._all.may_hold(path, qualified))

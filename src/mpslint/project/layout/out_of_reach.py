@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import matches
 from mpslint.project.layout.modules import is_foreign
 from mpslint.semantics.terms.facts_known import NONE
+from mpslint.semantics.terms.sought import PLAIN, Sought
 from mpslint.semantics.worlds.machines import ALL
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class OutOfReach(NotLookedAt):
         self._note(module)
         return ALL
 
-    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
+    def held(self, path: str, qualified: str, sought: Sought = PLAIN) -> WorldValue | None:
         self._note(qualified)
         return None
 
@@ -277,7 +278,7 @@ class Distant(NotLookedAt):
     def imports_on(self, path: str, module: str) -> int:
         return ALL
 
-    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
+    def held(self, path: str, qualified: str, sought: Sought = PLAIN) -> WorldValue | None:
         return None
 
     def may_hold(self, path: str, qualified: str) -> bool:

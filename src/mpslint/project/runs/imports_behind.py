@@ -53,6 +53,9 @@ class ImportsBehind:
     def value(self, qualified: str) -> Value | None:
         return self._behind.held_behind(self._path, qualified)
 
+    def moving(self, qualified: str) -> Value | None:
+        return None
+
     def may_hold(self, qualified: str) -> bool:
         return False
 

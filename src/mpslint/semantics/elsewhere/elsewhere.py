@@ -14,6 +14,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.expressions import keyword as keyword_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.facts_known import DEVICE_FACTS, NONE, Facts, common
+from mpslint.semantics.terms.sought import PLAIN, Sought
 from mpslint.semantics.terms.value import Kind, Value
 from mpslint.semantics.worlds.machines import MACS
 
@@ -141,9 +142,9 @@ class Elsewhere(Protocol):
         """The worlds in which a module of the project can be imported, or in which there is an
         operator (`torch.ops.<library>.<operator>`) that the project registers."""
 
-    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
-        """What the name holds in each world, where its text speaks of machines at all; that of a
-        class only where `classes` are asked for."""
+    def held(self, path: str, qualified: str, sought: Sought = PLAIN) -> WorldValue | None:
+        """What the name holds in each world, where its text speaks of machines at all, or says what
+        else is sought."""
 
     def may_hold(self, path: str, qualified: str) -> bool:
         """Whether the name may hold anything that `held` tells of, or is that of a module of the

@@ -11,7 +11,7 @@ that build on each other, one way:
   `definitions` (with
   what tests are given: `parametrized`), and what runs them: `statements`;
 - calls: `calls`, of builtins `builtin_calls`, of torch `torch_calls` and `makers`, of methods
-  `methods`, `arrays`, `filled` and `program_options`; what is made of `numbers`;
+  `methods`, `arrays`, `filled` and `program_options`; what is made of `numbers`, and `records`;
 - functions: `parameters`, `summaries`, and which machines tests are `collected` on;
 - a file and its functions, in order: `interpreter`, and what it may leave out: `relevance`.
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
+from mpslint.facts import python_numbers
 from mpslint.facts.arrays import (
+    FLOATS,
     GENERATORS,
     INTEGER,
+    INTEGERS,
     MADE_WIDE,
     NUMBER,
     REAL,
@@ -17,10 +20,10 @@ from mpslint.facts.arrays import (
     number_of,
     size_at,
 )
-from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL
-from mpslint.semantics.worlds.numbers import kind_of
+from mpslint.semantics.worlds.numbers import FRACTION, WHOLE, kind_of, tells
+from mpslint.semantics.worlds.records import Records
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -31,6 +34,7 @@ from mpslint.semantics.worlds.values import (
     SEQUENCE,
     STREAMED,
     TENSOR,
+    UNK,
     Atom,
     Value,
     dtype_of,
@@ -71,7 +75,7 @@ def _whole(side: str | None) -> str | None:
     return _OF_NUMBERS.get(side, side) if side is not None else None
 
 
-class Arrays(Core):
+class Arrays(Records):
     def of_array(self, atom: Atom, name: str, args: list[Value], keywords: Env) -> Value:
         to = keywords.get("dtype", args[0] if name == "astype" and args else None)
         if to is not None:
@@ -94,7 +98,33 @@ class Arrays(Core):
                     if one(item, self.frame.mask).kind == TENSOR:
                         self.emit(Kind.HANDED, node, value=item, use=part)
 
-    def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+    def made_of_numbers(
+        self, name: str, node: ast.Call, args: list[Value], keywords: Env
+    ) -> Value | None:
+        """What a function of NumPy or of Python's own gives; None: it is no such function."""
+        module, _, rest = name.partition(".")
+        if module == "numpy":
+            return self._array_call(rest, node, args, keywords)
+        if name == "collections.deque":
+            return args[0] if args and tells(args[0]) else UNK if args else Atom(SEQUENCE, ())
+        if module == "collections":
+            return self.named_tuple(name, node, args, keywords)
+        return self._number_call(name, args) if module in python_numbers.MODULES else None
+
+    def _number_call(self, name: str, args: list[Value]) -> Value | None:
+        if name in python_numbers.FRACTIONS:
+            return FRACTION
+        if name in python_numbers.WHOLE:
+            return WHOLE
+        if name in python_numbers.GENERATORS:
+            return Atom(NAME, name.partition(".")[0])  # As those of NumPy.
+        if name in python_numbers.PICKING | python_numbers.SAMPLING and args:
+            each = self.items_of(args[0])
+            if tells(each):
+                return each if name in python_numbers.PICKING else Atom(STREAMED, each)
+        return None
+
+    def _array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """A function of NumPy."""
         at = facts.ARRAY_DTYPE_AT.get(name)
         given = keywords.get("dtype", args[at] if at is not None and at < len(args) else None)
@@ -128,4 +158,4 @@ def _typed(dtype: Value) -> Atom:
     to = one(dtype, ALL)
     if to.kind == NAME:
         return Atom(ARRAY, facts.DTYPES.get(to.v))
-    return Atom(ARRAY, "float64" if to.kind == CONST and to.v == "float64" else None)
+    return Atom(ARRAY, to.v if to.kind == CONST and to.v in INTEGERS | FLOATS else None)

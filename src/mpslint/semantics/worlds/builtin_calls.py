@@ -12,7 +12,7 @@ from mpslint.semantics.worlds.comparing import is_cuda_type
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.kernels import is_library
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS, NVIDIA
-from mpslint.semantics.worlds.numbers import FRACTION, WHOLE, of_kind, tells
+from mpslint.semantics.worlds.numbers import FRACTION, WHOLE, columns, of_kind, tells
 from mpslint.semantics.worlds.operators import logical_and, logical_or
 from mpslint.semantics.worlds.refining import is_compared_type
 from mpslint.semantics.worlds.values import (
@@ -101,6 +101,9 @@ class BuiltinCalls(Expressions):
             return args[0]
         if name == "enumerate" and args and one(args[0], ALL).kind == STREAMED:
             return Atom(STREAMED, Atom(SEQUENCE, (UNK, self.items_of(args[0]))))
+        if name == "zip" and len(args) == 1 and isinstance(node.args[0], ast.Starred):
+            rows = self.each.pop(node.args[0], UNK)
+            return columns(self.items_of(rows)) or UNK
         if name == "zip" and args and not node.keywords:
             parts = Atom(SEQUENCE, tuple(map(self.items_of, args)))
             return Atom(STREAMED, parts) if tells(parts) else UNK

@@ -45,7 +45,7 @@ from mpslint.semantics.worlds.registering import (
     registers,
 )
 from mpslint.semantics.worlds.skip_marks import SKIPS, SKIPS_IF, left_by_skip
-from mpslint.semantics.worlds.state import Env, Function
+from mpslint.semantics.worlds.state import Class, Env, Function
 from mpslint.semantics.worlds.values import (
     ANSWER,
     ARRAY,
@@ -107,7 +107,12 @@ class Calls(DeferredCalls):
     def read_as_arrays(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
         raise NotImplementedError
 
-    def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+    def record(self, cls: Class, node: ast.Call, args: list[Value], keywords: Env) -> Atom:
+        raise NotImplementedError
+
+    def made_of_numbers(
+        self, name: str, node: ast.Call, args: list[Value], keywords: Env
+    ) -> Value | None:
         raise NotImplementedError
 
     def e_Call(self, node: ast.Call) -> Value:
@@ -211,9 +216,9 @@ class Calls(DeferredCalls):
             made = callee.v.methods.get("__init__")
             if made is not None:
                 self.call_function(made, node, args, keywords, bound=True)
-            else:
-                self.given(node, args, keywords, looks=False)
-            return Atom(INSTANCE, callee.v)
+                return Atom(INSTANCE, callee.v)
+            self.given(node, args, keywords, looks=False)
+            return self.record(callee.v, node, args, keywords)
         if kind == PLATFORM:
             return callee
         if kind == PARTIAL:
@@ -239,10 +244,6 @@ class Calls(DeferredCalls):
             return callee  # `skipUnless(...)(test)`: marked so
         self.given(node, args, keywords, looks=False)
         return UNK
-
-    def is_below_main(self, node: ast.AST) -> bool:
-        main = self.main
-        return main is not None and main.lineno < node.lineno <= (main.end_lineno or 0)  # type: ignore[attr-defined]
 
     def _run_module(self, callee: Atom, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """What a module of torch's makes of tensors: where it is, or, for one that holds none
@@ -387,8 +388,8 @@ class Calls(DeferredCalls):
             return self.call_torch(name, node, args, keywords, ref)
         if reads_arrays(name):
             self.read_as_arrays(node, args, keywords)
-        if top == "numpy":
-            return self.array_call(name[6:], node, args, keywords)
+        if (made := self.made_of_numbers(name, node, args, keywords)) is not None:
+            return made
         if name in facts.EFFECTS:
             self.effect_of(name, node, ref)
             return UNK
@@ -465,7 +466,7 @@ class Calls(DeferredCalls):
             self.given(node, [], chosen, looks=False, name=name)
             return UNK
         if self.project is not None:
-            found = self.project.value(name)
+            found = self.taking(name, (*args, *keywords.values()))
             owner = name.rpartition(".")[0] if found is None else ""
             if owner.strip(".") and self.project.may_end(owner):
                 self.used(self.project.value(owner) or UNK)  # `_C.march(x)`, where `_C` may be None

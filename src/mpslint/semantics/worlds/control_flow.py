@@ -12,6 +12,7 @@ from mpslint.semantics.worlds.errors import ANY_ERROR, EVERY_ERROR, kinds_of, ma
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.insisting import names_nvidia
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, mac_of_ported, sent_away
+from mpslint.semantics.worlds.numbers import kind_of
 from mpslint.semantics.worlds.probes import Probes
 from mpslint.semantics.worlds.values import (
     CONST,
@@ -21,6 +22,7 @@ from mpslint.semantics.worlds.values import (
     SEQUENCE,
     STREAM,
     UNK,
+    UNKNOWN,
     Atom,
     Tests,
     Value,
@@ -85,7 +87,7 @@ class ControlFlow(Probes, Branches):
             if frame.function is None:  # What it calls may set names of the module as well.
                 bound |= self.rebound
             plain = {key for key in plain if "." in key} | plain & bound
-        frame.env = {key: UNK if key in plain else v for key, v in env.items()}
+        frame.env = {key: _set_anew(v) if key in plain else v for key, v in env.items()}
         if target is not None:
             self.bind(target, value)
         broken, frame.broken = frame.broken, 0
@@ -400,6 +402,13 @@ def _deals_with(handler: ast.ExceptHandler) -> bool:
     if gives_up(handler.body):
         return False
     return handler.type is None or not facts.CUDA_ERRORS.isdisjoint(kinds_of(handler.type))
+
+
+def _set_anew(value: Value) -> Atom:
+    """What a plain constant is once something may have set it: of a number, some number or what is
+    computed with it."""
+    kind = kind_of(one(value, ALL))
+    return Atom(UNKNOWN, unread=kind) if kind is not None else UNK
 
 
 def _complains(handler: ast.ExceptHandler) -> bool:

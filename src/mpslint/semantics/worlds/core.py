@@ -35,6 +35,9 @@ class Project(Protocol):
     def value(self, qualified: str) -> Value | None:
         """What an imported name holds; None where it is not the project's or cannot be read."""
 
+    def moving(self, qualified: str) -> Value | None:
+        """The same of what may move what it is given, to wherever it is told."""
+
     def may_hold(self, qualified: str) -> bool:
         """Whether a name, or something in the module of that name, may be the project's and speak
         of machines; said by the text alone."""
@@ -162,7 +165,9 @@ class Core:
     process_numbers: dict[ast.AST, frozenset[str]]
     """By function, or module, the names that hold the number of a process alone."""
     each: dict[ast.AST, Value]
-    """What each element of a comprehension is, until it is asked for."""
+    """What each element of a comprehension is, or what a call spreads, until it is asked for."""
+    wide_parts: dict[ast.AST, str]
+    """Expressions that modules are given as parameters or buffers, by the dtype that MPS lacks."""
     calling: bool
     setting: dict[str, int]
     """Names of the module of which it is being found out where functions set them: the worlds."""

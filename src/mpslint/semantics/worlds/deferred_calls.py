@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.numbers import holds_wide
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.statements import Statements
 from mpslint.semantics.worlds.values import (
@@ -99,12 +101,23 @@ class DeferredCalls(BuiltinCalls, Statements):
             return ALL, NO_TESTS
         return frame.mask, frame.tests
 
+    def taking(self, name: str, given: Iterable[Value]) -> Value | None:
+        """What a name of the project holds that is called with what is `given`; one that only moves
+        that is of no interest, unless it is wide."""
+        assert self.project is not None
+        found = self.project.value(name)
+        return self.project.moving(name) if found is None and any(map(holds_wide, given)) else found
+
     def called_from(self, function: Function, node: ast.Call, given: Env) -> None:
         """Keeps that a function of this file is called here, and with what."""
         function.calls[id(node)] = (*self.here(), given)
         function.callers.add(self.frame.function)
         function.refused |= self.frame.refused
         function.gate = function.gate or self.frame.gate
+
+    def is_below_main(self, node: ast.AST) -> bool:
+        main = self.main
+        return main is not None and main.lineno < node.lineno <= (main.end_lineno or 0)  # type: ignore[attr-defined]
 
     def bound_arguments(
         self, function: Function, node: ast.Call, args: list[Value], keywords: Env, *, bound: bool

@@ -31,7 +31,8 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
-_OF_ARRAYS = (".tensor(", "as_tensor(", "from_numpy(", ".asarray(")
+_OF_ARRAYS = (".tensor(", "as_tensor(", "from_numpy(", ".asarray(", "DataLoader(", "Dataset)")
+_OF_ROWS = frozenset({"append", "appendleft", "extend", "insert", "sample", "choices"})
 _OF_SAMPLES = frozenset({"__init__", "__getitem__", "__iter__"})
 _PLAIN_DECORATORS = frozenset({"torch", "functools", "contextlib", "typing", "abc"})
 
@@ -106,11 +107,15 @@ class Definitions(Parametrized):
 
     def _gives_arrays(self, node: FunctionNode) -> bool:
         """Whether a function gives what NumPy makes, where the file makes tensors of arrays: of a
-        number that is one of its own, which is float64."""
-        return bool(self._arrays) and any(
-            isinstance(item, ast.Name) and item.id in self._arrays
-            for found in of_kinds(node, (ast.Return,))
-            for item in walk(found)
+        number that is one of its own, which is float64; or keeps rows for who makes some of these,
+        and gives them back."""
+        return bool(self._arrays) and (
+            any(
+                isinstance(item, ast.Name) and item.id in self._arrays
+                for found in of_kinds(node, (ast.Return,))
+                for item in walk(found)
+            )
+            or (self.frame.in_class and any(map(_keeps_rows, of_kinds(node, (ast.Call,)))))
         )
 
     @cached_property
@@ -282,6 +287,12 @@ class Definitions(Parametrized):
                     self.kept(value, name)
         frame.cls, frame.in_class, frame.env, self.outer_of_class, frame.mask, frame.up = saved
         frame.env[node.name] = Atom(CLASS, cls)
+
+
+def _keeps_rows(call: ast.AST) -> bool:
+    """`self.rows.append(...)`, `random.sample(self.rows, n)`"""
+    function = call.func if isinstance(call, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.attr in _OF_ROWS
 
 
 def _moves(node: ast.AST) -> bool:

@@ -271,7 +271,9 @@ class Expressions(Names):
         return UNK
 
     def e_Starred(self, node: ast.Starred) -> Value:
-        self.eval(node.value)
+        value = self.eval(node.value)
+        if tells(value):
+            self.each[node] = value
         return UNK
 
     # functions without a name, generators

@@ -8,12 +8,14 @@ from mpslint.semantics.worlds.expressions import Expressions, any_of
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.numbers import each_of, tells
+from mpslint.semantics.worlds.state import Class
 from mpslint.semantics.worlds.values import (
     ARRAY,
     INSTANCE,
     SEQUENCE,
     STREAMED,
     UNK,
+    UNKNOWN,
     Atom,
     Value,
     lift,
@@ -51,7 +53,15 @@ class Filled(Expressions):
             owner.v.cache.pop(place.attr, None)
 
 
+def never_filled(held: Atom) -> bool:
+    """Whether nothing is seen to be stored in an attribute of an object of the program's own: it
+    was made by a constructor that nobody looks at."""
+    return held.kind == UNKNOWN and held.symbol is not None and isinstance(held.symbol[0], Class)
+
+
 def _items(held: Atom) -> tuple[Value, ...]:
+    if never_filled(held):
+        return ()
     if held.kind == SEQUENCE:
         return held.v  # type: ignore[no-any-return]
     if held.kind == STREAMED:

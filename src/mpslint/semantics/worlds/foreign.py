@@ -10,6 +10,7 @@ from typing import Any
 
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PARTS, PORTED
+from mpslint.semantics.worlds.numbers import with_items
 from mpslint.semantics.worlds.values import (
     BOT,
     LAMBDA,
@@ -91,7 +92,7 @@ def _parts(kind: str, held: Any, ours: Container[object], depth: int) -> Any:
     if kind == LAMBDA:
         return foreign(held, ours, depth)
     if kind == SEQUENCE:
-        return tuple([foreign(item, ours, depth) for item in held])
+        return with_items(held, [foreign(item, ours, depth) for item in held])
     if kind == STREAMED:
         return foreign(held, ours, depth) if held is not None else None
     if kind == PARTIAL:

@@ -45,6 +45,8 @@ class Harm(NamedTuple):
     """It is float64 since all floats are."""
     is_module: bool = False
     """A module that holds float64 is moved."""
+    is_one: bool = False
+    """A tensor is moved that is float64, at a place where others are moved as well."""
     dtype: str = "float64"
     """The dtype that MPS lacks, where it is one."""
 
@@ -74,8 +76,11 @@ def harms(worlds: Worlds, kinds: Iterable[Kind] = RAISING) -> Iterator[Harm]:
         tests = event.tests | (known.tests if known is not None else event.tests)
         by_default = event.kind is Kind.WIDE and event.name == "default"
         is_module = event.kind is Kind.WIDE and event.name == "module"
+        is_one = event.kind is Kind.WIDE and event.name == "one"
         dtype = str(event.value.v) if event.kind is Kind.WIDE else "float64"  # type: ignore[union-attr]
-        found[key] = Harm(event.node, reached, tests, event.kind, by_default, is_module, dtype)
+        found[key] = Harm(
+            *(event.node, reached, tests, event.kind, by_default, is_module, is_one, dtype)
+        )
     yield from found.values()
 
 

@@ -88,6 +88,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self.rank_starts = self.starts_groups and starts_by_rank(tree)
         self.starred = []
         self.each = {}
+        self.wide_parts = {}
         self.process_numbers = {}
         self.slots = {}
         self.device_tests, self.cuda_tests, self.kept_answers = set(), set(), set()

@@ -7,7 +7,7 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MACS
-from mpslint.semantics.worlds.numbers import dtype_of_list
+from mpslint.semantics.worlds.numbers import dtype_of_list, is_wide
 from mpslint.semantics.worlds.placing import Placing
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
@@ -20,6 +20,7 @@ from mpslint.semantics.worlds.values import (
     MODULE,
     NAME,
     NUMBERED,
+    ONE_OF_THEM,
     SEQUENCE,
     SOME,
     STREAMED,
@@ -111,7 +112,7 @@ class Makers(Placing):
         place = keywords.get("device")
         dtype = self.dtype_of(keywords.get("dtype")) or self.default_dtype
         if last in ("Parameter", "Module"):
-            return self.parameter(args)
+            return self.parameter(node, args)
         if place is not None and not is_none(place):
             placed = self.place(place, node)
             made = lift(lambda atom: Atom(MODULE, (where(atom) or "?", dtype)), placed)
@@ -124,8 +125,16 @@ class Makers(Placing):
         bare = bare and not (loss and args) and not _spreads(node)
         return Atom(MODULE, ("cpu", BARE if bare else dtype), scalar=loss)
 
-    def parameter(self, args: list[Value]) -> Value:
+    def kept_by_module(self, node: ast.expr, value: Value) -> None:
+        """A parameter or a buffer is made of `node`."""
+        atom = one(value, MACS)
+        if is_wide(atom) and not atom.maybe and atom.unread != ONE_OF_THEM:
+            self.wide_parts[node] = str(atom.v[1])
+
+    def parameter(self, node: ast.Call, args: list[Value]) -> Value:
         """`nn.Parameter(tensor)`; one of a module goes where the module goes."""
+        if args:
+            self.kept_by_module(node.args[0], args[0])
         first = one(args[0], ALL) if args else UNK
         if first.kind != TENSOR:
             return UNK

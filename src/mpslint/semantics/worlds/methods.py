@@ -13,7 +13,7 @@ from mpslint.semantics.worlds.configurations import asked
 from mpslint.semantics.worlds.device_arms import named_arm
 from mpslint.semantics.worlds.empty_modules import holds_nothing
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.filled import ADDING, Filled
+from mpslint.semantics.worlds.filled import ADDING, Filled, never_filled
 from mpslint.semantics.worlds.loaded import is_loaded, kept_form
 from mpslint.semantics.worlds.machines import ALL, MACS
 from mpslint.semantics.worlds.placing import ACCELERATOR
@@ -137,7 +137,9 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
             return self.of_array(atom, name, args, keywords)
         if name in facts.NEW and "device" in keywords:
             return self.on_device(base, self.place(keywords["device"], node))
-        if args and name in ADDING and kind in (SEQUENCE, STREAMED):
+        if name == "register_buffer" and len(args) == len(node.args) > 1:
+            self.kept_by_module(node.args[1], args[1])
+        if args and name in ADDING and (kind in (SEQUENCE, STREAMED) or never_filled(atom)):
             self.added_to(function.value, atom, name, args[-1])
         if name == "clear" and kind == STREAMED and isinstance(function.value, ast.Name):
             self.frame.env[function.value.id] = Atom(SEQUENCE, ())

@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.loaded import is_loaded, kept_form
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
+from mpslint.semantics.worlds.numbers import field_of
 from mpslint.semantics.worlds.state import Class
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -31,6 +32,7 @@ from mpslint.semantics.worlds.values import (
     NAMESPACE,
     ON_HOST,
     PLATFORM,
+    SEQUENCE,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -261,6 +263,8 @@ class Names(Wrapping, Conditions):
         if kind == NAMESPACE:
             found = setting(atom, name)
             return found if found is not None else Atom(UNKNOWN, symbol=(whose_options(atom), name))
+        if kind == SEQUENCE:
+            return field_of(atom, name)
         if kind == ARRAY:
             return atom if name in ("T", "flat", "real") else ON_HOST
         return UNK

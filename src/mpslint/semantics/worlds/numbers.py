@@ -13,16 +13,19 @@ from collections.abc import Iterable
 
 from mpslint.facts.arrays import INTEGER, REAL
 from mpslint.facts.machines import NOT_ON_MPS
+from mpslint.facts.python_numbers import CONSTANTS
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import (
     ARRAY,
     CONST,
     HOST,
     MAPPING,
+    NAME,
     ONE_OF_THEM,
     SEQUENCE,
     STREAMED,
     TENSOR,
+    UNK,
     UNKNOWN,
     Atom,
     Value,
@@ -37,8 +40,32 @@ WHOLE = Atom(UNKNOWN, unread=INTEGER)
 FRACTION = Atom(UNKNOWN, unread=REAL)
 _ALWAYS_NUMBERS = (ast.Div, ast.Sub, ast.Pow)
 """What is computed so of a number or a text is a number."""
+_TABLES = frozenset({SEQUENCE, MAPPING})
 _DEPTH = 4
 """Samples in samples are followed so deep."""
+
+
+class Fields(tuple[Value, ...]):
+    """The items of a named tuple."""
+
+    names: tuple[str, ...]
+
+    def __new__(cls, names: Iterable[str], items: Iterable[Value]) -> Fields:
+        made = super().__new__(cls, items)
+        made.names = tuple(names)
+        return made
+
+
+def with_items(items: tuple[Value, ...], new: Iterable[Value]) -> tuple[Value, ...]:
+    """As many others, under the names that these have, if any."""
+    return Fields(items.names, new) if isinstance(items, Fields) else tuple(new)
+
+
+def field_of(atom: Atom, name: str) -> Value:
+    """What a sequence has under a name."""
+    if isinstance(atom.v, Fields) and name in atom.v.names:
+        return atom.v[atom.v.names.index(name)]
+    return UNK
 
 
 def kind_of(atom: Atom) -> str | None:
@@ -47,7 +74,7 @@ def kind_of(atom: Atom) -> str | None:
         return atom.unread
     if atom.kind == CONST and type(atom.v) in (int, float):
         return REAL if type(atom.v) is float else INTEGER
-    return None
+    return REAL if atom.kind == NAME and atom.v in CONSTANTS else None
 
 
 def of_kind(atom: Atom, kind: str) -> Atom:
@@ -91,6 +118,11 @@ def tells(value: Value, depth: int = _DEPTH) -> bool:
     return kind_of(value) == REAL
 
 
+def is_wide(value: Value) -> bool:
+    """Whether a value is a tensor that MPS lacks the dtype of, be it one of several."""
+    return value.__class__ is Atom and value.kind == TENSOR and value.v[1] in NOT_ON_MPS
+
+
 def collated(value: Value, depth: int = _DEPTH) -> Value:
     """What the default of a loader makes of samples that are like this one."""
     atom = one(value, ALL)
@@ -102,10 +134,17 @@ def collated(value: Value, depth: int = _DEPTH) -> Value:
     if atom.kind == ARRAY:
         return tensor("cpu", atom.v).but(maybe=atom.maybe)
     if atom.kind == SEQUENCE and depth:
-        return Atom(SEQUENCE, tuple([collated(item, depth - 1) for item in atom.v]))
+        return Atom(SEQUENCE, with_items(atom.v, [collated(item, depth - 1) for item in atom.v]))
     if atom.kind == MAPPING and depth:
         return Atom(MAPPING, {key: collated(item, depth - 1) for key, item in atom.v.items()})
     return tensor("cpu")
+
+
+def columns(row: Value) -> Atom | None:
+    """What `zip(*rows)` makes of rows that are like this one; None: nothing of it is wide."""
+    if row.__class__ is not Atom or row.kind != SEQUENCE or not tells(row):
+        return None
+    return row.but(v=tuple([Atom(STREAMED, item) for item in row.v]))
 
 
 def dtype_of_list(value: Value) -> Atom | None:
@@ -144,7 +183,34 @@ def wide_one(values: Iterable[Value]) -> Value | None:
     """A tensor that is wide, of several of which one after another is looked at; None where they
     are no such tensors, or all are alike."""
     atoms = [atom for value in values for _, atom in cases_of(value)]
-    wide = [atom for atom in atoms if atom.kind == TENSOR and atom.v[1] in NOT_ON_MPS]
-    if not wide or all(atom.kind == TENSOR and atom.v == wide[0].v for atom in atoms):
+    wide = [atom for atom in atoms if atom.kind in (ARRAY, TENSOR) and dtype_of(atom) in NOT_ON_MPS]
+    if not wide:
+        return next(
+            (_wide_parts(atom) for atom in atoms if atom.kind in _TABLES and holds_wide(atom)), None
+        )
+    if all(atom.kind == wide[0].kind and atom.v == wide[0].v for atom in atoms):
         return None
     return wide[0].but(unread=ONE_OF_THEM)
+
+
+def holds_wide(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is a tensor or an array that is wide, or a table or a sequence with one."""
+    atom = one(value, ALL)
+    if atom.kind in (ARRAY, TENSOR):
+        return tells(atom)
+    if atom.kind == STREAMED:
+        return bool(depth) and atom.v is not None and holds_wide(atom.v, depth - 1)
+    if atom.kind not in (SEQUENCE, MAPPING) or not depth:
+        return False
+    parts = atom.v if atom.kind == SEQUENCE else atom.v.values()
+    return any(holds_wide(part, depth - 1) for part in parts)
+
+
+def _wide_parts(value: Value, depth: int = _DEPTH) -> Atom:
+    """Something that has what is wide in one of several where that has it, and else anything."""
+    atom = one(value, ALL)
+    if atom.kind == SEQUENCE and depth:
+        return Atom(SEQUENCE, with_items(atom.v, [_wide_parts(item, depth - 1) for item in atom.v]))
+    if atom.kind == MAPPING and depth:
+        return Atom(MAPPING, {key: _wide_parts(item, depth - 1) for key, item in atom.v.items()})
+    return atom if atom.kind in (ARRAY, TENSOR, STREAMED) and tells(atom) else UNK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mpslint.facts.arrays import REAL
+from mpslint.facts.arrays import INTEGERS, REAL
 from mpslint.semantics.worlds.configurations import setting
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.loaded import entry, is_loaded
@@ -111,8 +111,12 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
         return tensor(left.v[0], None if wide else left.v[1], scalar=scalar)
     if a.kind == ARRAY or b.kind == ARRAY:
         array, other = (a, b) if a.kind == ARRAY else (b, a)
-        if array.v == "int64" and _is_float64(other):
+        if array.v in INTEGERS and _is_float64(other):
             return other if other.kind == ARRAY else Atom(ARRAY, "float64")
+        if other.kind == ARRAY and other.v == "float64" and not (array.scalar or other.scalar):
+            return other if array.v == "float64" else other.but(maybe=True)
+        if other.kind == ARRAY and array.v == "float64" and not (array.scalar or other.scalar):
+            return array if other.v in INTEGERS else array.but(maybe=True)
         # A single number follows the arrays that it meets.
         plain = other.kind in (CONST, HOST) or kind_of(other) is not None
         return array if not array.scalar or plain else _met(other)
@@ -137,7 +141,7 @@ def multiplied(a: Atom, b: Atom) -> Atom:
 def divided(a: Atom, b: Atom) -> Atom:
     """`a / b`: of whole numbers NumPy makes float64."""
     found = arithmetic(a, b)
-    return Atom(ARRAY, "float64") if found.kind == ARRAY and found.v == "int64" else found
+    return Atom(ARRAY, "float64") if found.kind == ARRAY and found.v in INTEGERS else found
 
 
 def _is_float64(atom: Atom) -> bool:

@@ -19,6 +19,7 @@ from mpslint.semantics.worlds.values import (
     BOT,
     CONST,
     DEVICE,
+    HOST,
     INSTANCE,
     MAPPING,
     ONE_OF_THEM,
@@ -157,8 +158,10 @@ def _either(one_gives: Atom, other_gives: Atom) -> Atom:
 
 
 def _is_given_beside(wide: Atom, other: Atom) -> bool:
-    """Whether a function that is given this tensor is given another one there as well, or, as one
-    that calls itself for each part, what holds such tensors."""
+    """Whether a function that is given this tensor is given another one there as well, or nobody
+    knows what, or, as one that calls itself for each part, what holds such tensors."""
     if other.kind == TENSOR:
         return bool(other.v[0] == wide.v[0] and other.v[1] != wide.v[1])
+    if other.kind in (UNKNOWN, HOST):
+        return not other.tests
     return other.kind in (SEQUENCE, MAPPING) and tells(other)

@@ -223,7 +223,7 @@ class Placing(Counts):
                 one_of_them = one_of_them or atom.unread == ONE_OF_THEM
         if worlds:
             name = "array" if array else "tensor" if dtype != self.default_dtype else "default"
-            if name == "tensor" and (module or one_of_them):
+            if name != "default" and (one_of_them or (module and name == "tensor")):
                 name = "module" if module else "one"
             wide = Atom(DTYPE, dtype)
             self.emit(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.terms.facts_known import NOBODY
+from mpslint.semantics.terms.sought import CLASSES, MOVING
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
 from mpslint.semantics.worlds.values import CLASS, Atom, Value
@@ -34,6 +35,10 @@ class Imports:
         if qualified not in self._known:
             self._known[qualified] = self._ask(qualified)
         return self._known[qualified]
+
+    def moving(self, qualified: str) -> Value | None:
+        value = self._elsewhere.held(self._path, qualified, MOVING)
+        return foreign(value, ()) if value is not None else None
 
     def may_hold(self, qualified: str) -> bool:
         return self._elsewhere.may_hold(self._path, qualified)
@@ -77,7 +82,7 @@ class Imports:
         return self._elsewhere.answer_kept(self._path, attribute)
 
     def base(self, qualified: str) -> Class | None:
-        value = self._elsewhere.held(self._path, qualified, classes=True)
+        value = self._elsewhere.held(self._path, qualified, CLASSES)
         if value.__class__ is not Atom or value.kind != CLASS:
             return None
         cls: Class = value.v
@@ -87,5 +92,5 @@ class Imports:
         return cls
 
     def _ask(self, qualified: str) -> Value | None:
-        value = self._elsewhere.held(self._path, qualified, classes=True)
+        value = self._elsewhere.held(self._path, qualified, CLASSES)
         return foreign(value, ()) if value is not None else None

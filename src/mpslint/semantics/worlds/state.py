@@ -71,6 +71,7 @@ class Function:
         "summaries",
         "tests",
         "up",
+        "within",
     )  # fmt: skip
 
     def __init__(
@@ -97,6 +98,8 @@ class Function:
         """By what is known of the arguments: the value returned, the worlds that come back."""
         self.noted: dict[object, tuple[tuple[Any, int], ...]] = {}
         """By the same: what raises in it on a Mac, and in which worlds."""
+        self.within: list[object] = []
+        """By what is known of the arguments: the calls of it that are looked into just now."""
         self.running = self.escaped = self.prop = self.static = self.decorated = False
         self.end_tests: Tests = NO_TESTS
         """The tests that keep worlds from its end."""

@@ -15,7 +15,7 @@ from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_wo
 from mpslint.semantics.worlds.functions_given import note_functions_given
 from mpslint.semantics.worlds.joining import join, parted, port
 from mpslint.semantics.worlds.machines import ALL, CUDA, MAC, NVIDIA
-from mpslint.semantics.worlds.numbers import tells
+from mpslint.semantics.worlds.numbers import is_wide, tells
 from mpslint.semantics.worlds.operators_for_cuda import calls_cuda_alone
 from mpslint.semantics.worlds.parameters import Parameters
 from mpslint.semantics.worlds.patched import target
@@ -27,6 +27,7 @@ from mpslint.semantics.worlds.values import (
     DEVICE,
     DTYPE,
     FUNCTION,
+    INSTANCE,
     MODULE,
     NAME,
     NO_TESTS,
@@ -50,6 +51,8 @@ from mpslint.semantics.worlds.values import (
 
 _TOLD_APART = frozenset({CONST, DEVICE, TENSOR, MODULE, ARRAY, DTYPE})
 
+_TURNS = 4
+"""A function that calls itself for parts of parts is followed so deep."""
 MAX_CONTEXTS = 4
 """So many different constant arguments of one function are told apart."""
 _DECORATED = ast.FunctionDef(
@@ -90,7 +93,7 @@ class Summaries(Parameters):
             if known in function.summaries:
                 return function.summaries[known]
         if (
-            function.running
+            (function.running and not self._goes_deeper(function, known, given))
             or self.depth >= MAX_DEPTH
             or not function.relevant
             or self.steps > MAX_STEPS
@@ -102,10 +105,21 @@ class Summaries(Parameters):
         if optional and given is not None:
             arguments.update(self._left_out(function, given))
         mark = len(self.noted)
+        function.within.append(known)
         result = self.enter(function, ALL, NO_TESTS, arguments, recording=False)
+        function.within.pop()
         function.summaries[known] = result
         function.noted[known] = tuple(self.noted[mark:])
         return result
+
+    @staticmethod
+    def _goes_deeper(function: Function, known: object, given: Env | None) -> bool:
+        """Whether a function that calls itself is given a part of what it was given, which holds
+        something wide: `{key: to_device(part) for key, part in batch.items()}`."""
+        inside = function.within
+        if known in inside or len(inside) >= _TURNS:
+            return False
+        return any(tells(value) or is_wide(value) for value in (given or {}).values())
 
     def note_functions_given(self, callee: Function, node: ast.Call, given: Env) -> None:
         note_functions_given(self, callee, node, given, here=self.frame.mask)
@@ -146,11 +160,13 @@ class Summaries(Parameters):
     def _told_apart(function: Function, given: Env) -> tuple[tuple[str, object], ...]:
         """Arguments that are constants or devices: their callers get an answer of their own."""
         found = []
+        # An object that another one is given when it is made computes what that keeps.
+        makes = function.node.name == "__init__"
+        apart = _TOLD_APART | {INSTANCE} if makes else _TOLD_APART
         for name, value in given.items():
             cases = tuple(cases_of(value))
             if any(
-                atom.kind in _TOLD_APART or atom.placed is not None or tells(atom)
-                for _, atom in cases
+                atom.kind in apart or atom.placed is not None or tells(atom) for _, atom in cases
             ):
                 key = tuple(
                     (worlds, atom.kind, repr(atom.v), atom.maybe, atom.placed, atom.unread)
@@ -253,7 +269,7 @@ class Summaries(Parameters):
         frame.patched = tuple(self._patched(function.node.decorator_list))
         self.recording = recording
         self.depth += 1
-        function.running = True
+        running, function.running = function.running, True
         try:
             self.block(function.node.body)
             ends = frame.mask
@@ -276,7 +292,7 @@ class Summaries(Parameters):
                 self._keep_choices(frame, function.node.name)
             return value, ends
         finally:
-            function.running = False
+            function.running = running
             self.depth -= 1
             self.frame, self.recording, self.unsure = outer, was, unsure
 

@@ -160,7 +160,7 @@ class TorchCalls(Makers, Calls):
         if short.startswith("nn.") and last[:1].isupper() and not short.startswith(_NOT_MODULES):
             return self.make_module(last, node, args, keywords)
         if last == "Parameter":
-            return self.parameter(args)
+            return self.parameter(node, args)
         return self._other(name, short, node, args, keywords)
 
     # torch.cuda
@@ -349,6 +349,19 @@ class TorchCalls(Makers, Calls):
         sample = one(self._sample_of(atom), ALL)
         return collated(sample) if tells(sample) else None
 
+    def _put_together(self, node: ast.Call, data: Atom, keywords: Env) -> Value:
+        """What a loader gives whose batches a function of the program's own makes."""
+        samples = self._sample_of(data)
+        given = samples if is_none(keywords.get("batch_size", UNK)) else Atom(STREAMED, samples)
+        recording, self.recording = self.recording, False
+        collate = one(keywords["collate_fn"], ALL)
+        if collate.kind == LAMBDA and isinstance(collate.node, ast.Lambda):
+            batch = self.applied(collate.node, [given])
+        else:
+            batch = self.call(node, collate, [given], {})
+        self.recording = recording
+        return Atom(STREAMED, batch) if tells(batch) else UNK
+
     def _sample_of(self, data: Atom) -> Value:
         if data.kind == SEQUENCE and data.v:
             first: Value = data.v[0]
@@ -380,10 +393,12 @@ class TorchCalls(Makers, Calls):
             data = keywords.get("dataset", args[0] if args else UNK)
             # Source: torch.utils.data.DataLoader(dataset, batch_size, shuffle, sampler,
             # batch_sampler, num_workers, collate_fn, ...)
-            if "collate_fn" in keywords or len(args) > _COLLATE or self.count_of(".collate_fn"):
+            if len(args) > _COLLATE or self.count_of(".collate_fn"):
                 return UNK
             if len(args) > 1:
                 keywords = {**keywords, "batch_size": args[1]}
+            if not is_none(keywords.get("collate_fn", NONE)):
+                return self._put_together(node, one(data, ALL), keywords)
             return Atom(STREAMED, self._batch_of(data, keywords))
         if name in _PARTS_OF_DATASETS and args:
             return args[0] if name.endswith(".Subset") else Atom(STREAMED, args[0])
@@ -407,6 +422,8 @@ class TorchCalls(Makers, Calls):
         if not tensors:
             return UNK
         self.emit(Kind.OPERATOR, node, name=name, value=tensors[0])
+        if one(keywords.get("out", NONE), ALL).kind == TENSOR:
+            return keywords["out"]
         dtype = self.dtype_of(keywords.get("dtype")) or facts.OF_OTHER_DTYPE.get(short)
         scalar = last in facts.REDUCING or short.endswith(("_loss", "entropy"))
         return lift(

@@ -192,6 +192,9 @@ class _Constructor:
 
     def _tensor(self, value: ast.expr) -> str | None:
         """The dtype of a tensor, where it is sure."""
+        home = self._cls.home
+        if home is not None and value in home.wide_parts:
+            return str(home.wide_parts[value])
         if isinstance(value, ast.Name):
             stores = [
                 item

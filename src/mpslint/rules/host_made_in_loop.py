@@ -7,13 +7,14 @@ also by a name that nothing else reads, with numbers added, or by way of `torch.
 in the `forward` of a module and in what that calls in the project, at every step of a loop that
 trains, and in functions that reckon a loss of what they are given (`return F.cross_entropy(scores,
 own)`). So is `torch.tensor(...)` of numbers that are written out, in a forward pass also with
-`device=`; and an index that is an array of NumPy's or a tensor on the CPU, where what it picks from
-lies on a device (`self.states[np.random.randint(0, n, size)]`, `states[order[start:end]]`), in a
-function that a step calls as well; in a forward pass also of what is passed on
-(`x[torch.arange(x.shape[0]), last]`). So is `self.mean.to(x.device)` in every forward pass of a
-module that keeps `mean` as a plain attribute of the object or of its class on the CPU, or `MEAN` as
-a constant of the file. Several of them with no device work between them are reported once, at the
-first, with the places of the others.
+`device=`, and there of one that is reckoned with sizes (`torch.sqrt(torch.tensor(x.shape[-1],
+device=x.device))`); and an index that is an array of NumPy's or a tensor on the CPU, where what it
+picks from lies on a device (`self.states[np.random.randint(0, n, size)]`,
+`states[order[start:end]]`), in a function that a step calls as well; in a forward pass also of what
+is passed on (`x[torch.arange(x.shape[0]), last]`). So is `self.mean.to(x.device)` in every forward
+pass of a module that keeps `mean` as a plain attribute of the object or of its class on the CPU, or
+`MEAN` as a constant of the file. Several of them with no device work between them are reported
+once, at the first, with the places of the others.
 
 ## Why is this bad?
 The copy from the CPU waits until all that was queued for the device is done, and the device then
@@ -36,7 +37,8 @@ What the object keeps (`self.mask = ...`, buffers, tables), unless it works on i
 (`self.places = self.embed(torch.ones(n).to(x))`), and what is done only where it is not kept yet
 (`if self.mask is not None: return`); the arm for another type than a parameter has by default
 (`offset=0`, `if isinstance(offset, int): ... else: ...`); copies with `non_blocking=True`; random
-numbers of a generator; tensors made of data (`torch.tensor(lengths)`, `torch.from_numpy(x)`); arms
+numbers of a generator; tensors made of data (`torch.tensor(lengths)`, `torch.from_numpy(x)`), of a
+number that a caller hands over, or that processes add up (`dist.all_reduce(n)`); arms
 for predictions or exports alone; what runs rarely, under a test of the step, or where an argument
 is left out; a constant that comes out where another arm computes; tests; tensors without an element
 (`torch.zeros(0)`); a device that is the CPU off CUDA (`x.device if x.is_cuda else "cpu"`);
@@ -188,6 +190,12 @@ def _remedy(context: Context, move: Move) -> str:
     if isinstance(move.call.func, ast.Attribute) and move.call.func.attr == "copy_":
         if move.factory in move.call.args and name in _IN_PLACE:
             return f"`{_IN_PLACE[name]}` can fill it there"
+    if (
+        name in _OF_VALUES
+        and move.call is move.factory
+        and not is_written_out(move.factory.args[0])
+    ):
+        return "`torch.full` can fill it there"
     if name in _OF_VALUES and is_written_out(move.factory.args[0]):
         numbers = {ast.unparse(item) for item in _numbers(move.factory.args[0])}
         if len(numbers) > 1:

@@ -14,25 +14,25 @@ numbers of tensors (`if isinstance(value, torch.Tensor): value = value.item()`) 
 gives it some, and what a test of the step guards whose interval is 1 unless somebody asks for more.
 What `backward()` is called on is a tensor, wherever it comes from, in a file that uses a device
 itself or has Accelerate or Fabric place what it trains; so are the parts of its sum that are read
-(`loss = error + penalty`), and what one call hands back with it. Several reads with no device
-work between them are reported once, at the first, with the places of the others. So are the reads
-that no method tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice,
-an index into a list, the size or the fill value of a factory, `torch.tensor([t, ...])`, an element
-of a NumPy array (`errors[i] += t`). A loop that each forward pass of a module runs, in its
-`forward` or in what that calls in the project, counts like one that trains, whoever calls the
-module: each turn that reads a number waits. And a loop, whatever it is for, that reads a tensor of
-a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] > 0`, `if t[i] in ends`, `[x
-for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`, `names[int(label)]` of
-`for *box, score, label in t`), where one copy before it would do, also where a caller in the file
-hands the tensor over; and one that fills a tensor of the device with an element of a buffer
-(`torch.full(shape, self.alphas[i])`), itself or in a function that it calls. Nor need a loop over
-the parameters of a model that reads a number of each gradient (`total += p.grad.norm().item() **
-2`) train anything itself: the norms can be stacked and read once. In every forward pass, also
-outside loops: numbers that a module reads of its own parameters and buffers (`x /
-self.scale.item()`), and numbers of the host that it puts on the device itself only to read them
-back (`n = torch.as_tensor([n], device=x.device); ...; n = (n / processes()).item()`). In an
-evaluation (without gradients, with a model or batches of a device, or of what `.eval()` was called
-on before it): numbers that the loop reads at each turn only to add them up or to keep them
+(`loss = error + penalty`), and what one call hands back with it. Several reads with no device work
+between them are reported once, at the first, with the places of the others. So are the reads that
+no method tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice, an
+index into a list, the size or the fill value of a factory, `torch.tensor([t, ...])`, an element of
+a NumPy array (`errors[i] += t`). A loop that each forward pass of a module runs, in its `forward`
+or in what that calls in the project, counts like one that trains, whoever calls the module: each
+turn that reads a number waits. And a loop, whatever it is for, that reads a tensor of a device
+element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] > 0`, `if t[i] in ends`, `[x for x in
+row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`, `names[int(label)]` of `for *box,
+score, label in t`), where one copy before it would do, also where a caller in the file hands the
+tensor over, or a step of Lightning's has computed it; and one that fills a tensor of the device
+with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function that it
+calls. Nor need a loop over the parameters of a model that reads a number of each gradient (`total
++= p.grad.norm().item() ** 2`) train anything itself: the norms can be stacked and read once. In
+every forward pass, also outside loops: numbers that a module reads of its own parameters and
+buffers (`x / self.scale.item()`), and numbers of the host that it puts on the device itself only to
+read them back (`n = torch.as_tensor([n], device=x.device); ...; n = (n / processes()).item()`). In
+an evaluation (without gradients, with a model or batches of a device, or of what `.eval()` was
+called on before it): numbers that the loop reads at each turn only to add them up or to keep them
 (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`, `losses.append(loss.item())`), also
 where each turn shows the sum in a text or a progress bar, and be it in the method that Lightning's
 trainer calls for each batch. In both: calls of a function of another file of the project, or of a

@@ -19,6 +19,7 @@ from mpslint.semantics.loops.step_calls import called_by_name
 from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.steps.handed_back import comes_from_device_work
 from mpslint.semantics.steps.steps import is_device_tensor
+from mpslint.semantics.steps.trainer_steps import is_trainer_evaluation, is_trainer_step
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
@@ -186,7 +187,12 @@ def _walked(context: Context, name: ast.Name) -> tuple[ast.expr, Turning] | None
                     )
                     if isinstance(tensor, ast.Name) and may_be_a_table(context, tensor):
                         known = known and (
-                            context.placement.on_accelerator(tensor) or _is_of_rows(context, tensor)
+                            context.placement.on_accelerator(tensor)
+                            or _is_of_rows(context, tensor)
+                            or (
+                                _is_of_a_trainer(context, tensor)
+                                and is_device_tensor(context, tensor)
+                            )
                         )
                     there = known and _lies_there(context, tensor, parent)  # type: ignore[arg-type]
                     return (tensor, parent) if there else None  # type: ignore[return-value]
@@ -361,7 +367,9 @@ def _is_computed_there(context: Context, whole: ast.expr, root: ast.Name) -> boo
     """Whether a kernel that is given a tensor of a device fills it, wherever that is: a model hands
     it back, or the code around it copies to the host. Else it may be what a data set is made of."""
     if is_device_tensor(context, whole) and (
-        context.values.of(whole).loss or _copies_to_host(context, whole)
+        context.values.of(whole).loss
+        or _copies_to_host(context, whole)
+        or _is_of_a_trainer(context, whole)
     ):
         return True
     if context.values.of(root).kind is not Kind.UNKNOWN:
@@ -382,6 +390,15 @@ def _is_one_of_many(context: Context, name: ast.Name) -> bool:
         if not isinstance(head, ast.Name) or not comes_from_device_work(context, head):
             return False
     return bool(heads)
+
+
+def _is_of_a_trainer(context: Context, node: ast.expr) -> bool:
+    """Whether this stands in a step that Lightning's trainer runs, which brings the batch and the
+    model to the device."""
+    function = context.index.function(node)
+    return function is not None and (
+        is_trainer_step(context, function) or is_trainer_evaluation(context, function)
+    )
 
 
 def _copies_to_host(context: Context, node: ast.expr) -> bool:

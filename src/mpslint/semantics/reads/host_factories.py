@@ -65,6 +65,38 @@ def is_written_out(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
+def is_one_number(context: Context, node: ast.expr) -> bool:
+    """One number that is reckoned with sizes or known for one, also as a list: `x.shape[-1] * 1.0`,
+    `[self.width]`. What callers hand over is for them to say."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return len(node.elts) == 1 and is_one_number(context, node.elts[0])
+    if isinstance(node, ast.Call) and node.args:
+        name = context.resolve(node.func) or ast.unparse(node.func)
+        if name.startswith("math.") or name in ("float", "int"):
+            return all(is_one_number(context, item) for item in node.args)
+    if isinstance(node, ast.BinOp):
+        return all(is_one_number(context, side) for side in (node.left, node.right))
+    if isinstance(node, ast.Name):
+        bindings = context.flow.reaching(node)
+        given = bindings[0].value if len(bindings) == 1 else None
+        if given is not None and bindings[0].kind == "assign" and not isinstance(given, ast.Name):
+            return is_one_number(context, given)
+    return _is_of_sizes(context, node) and not any(
+        _is_of_others(context, item) for item in ast.walk(node)
+    )
+
+
+def _is_of_others(context: Context, node: ast.AST) -> bool:
+    """A number that is a parameter, or that an object keeps which this one has."""
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Attribute) and context.values.of(node).kind is Kind.NUMBER
+    return (
+        isinstance(node, ast.Name)
+        and context.values.of(node).kind is Kind.NUMBER
+        and any(bound.kind == "parameter" for bound in context.flow.reaching(node))
+    )
+
+
 def last_part(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
 

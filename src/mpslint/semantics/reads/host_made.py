@@ -17,6 +17,7 @@ from mpslint.semantics.reads.host_factories import (
     DRAWN,
     OF_VALUES,
     is_empty,
+    is_one_number,
     is_written_index,
     is_written_out,
     last_part,
@@ -66,11 +67,15 @@ def moves(context: Context) -> Iterator[Move]:
 
 
 def constants(context: Context) -> Iterator[Move]:
-    """Tensors of numbers that the code writes out, which `torch.tensor([1], device=device)` makes
-    on the CPU and copies."""
+    """Tensors of numbers that the code writes out, or of one that is reckoned with sizes, which
+    `torch.tensor([1], device=device)` makes on the CPU and copies."""
     for call in context.calls_of("torch.tensor", "torch.as_tensor"):
         place = keyword(call, "device")
-        if place is None or not call.args or not is_written_out(call.args[0]):
+        if place is None or not call.args:
+            continue
+        if not is_written_out(call.args[0]) and (
+            not is_one_number(context, call.args[0]) or _is_read_back(context, call)
+        ):
             continue
         if context.values.device_types(place) == CPU_ONLY or _is_host_off_cuda(context, place):
             continue
@@ -78,6 +83,25 @@ def constants(context: Context) -> Iterator[Move]:
             continue
         if not _is_kept(context, call) and not _stands_in(context, call):
             yield Move(call, call, drawn=False)
+
+
+_READING = ("item", "float", "int", "all_reduce", "reduce")
+
+
+def _is_read_back(context: Context, call: ast.Call) -> bool:
+    """`n = torch.as_tensor([n], device=device)`, which processes add up, or which is read back:
+    that is told where it is read."""
+    statement = context.index.statement(call)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    function = context.index.function(call)
+    return any(
+        last_name(parent.func) in _READING
+        for target in targets
+        if isinstance(target, ast.Name)
+        for use in context.index.names.get(target.id, ())
+        if use is not target and context.index.function(use) is function
+        for parent in _around(context, use)
+    )
 
 
 _OF_MODULES = ("Parameter", "Buffer")

@@ -30,6 +30,7 @@ from mpslint.semantics.worlds.import_statements import FINDER, IMPORTERS
 from mpslint.semantics.worlds.joining_calls import joins_elsewhere, may_join_nccl
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA, sent_away
+from mpslint.semantics.worlds.misfits import ends_elsewhere, ends_here
 from mpslint.semantics.worlds.names import moved_along
 from mpslint.semantics.worlds.only_asked import asked_alone
 from mpslint.semantics.worlds.operators_for_cuda import takes_cuda_alone
@@ -122,7 +123,7 @@ class Calls(DeferredCalls):
                 base = self.eval(function.value)
                 self.used(base)
                 owner = one(base, self.frame.mask)
-                if function.attr == "cuda" and self._is_kept_elsewhere(owner):
+                if function.attr == "cuda" and self.is_kept_elsewhere(owner):
                     base = UNK  # `config.network.cuda()`
                 elif owner.kind in _FOLLOWED:
                     callee = self.attribute(base, function.attr, function)
@@ -173,11 +174,6 @@ class Calls(DeferredCalls):
             if taking.kind not in (FUNCTION, BOUND) and not asks:
                 value.v.given_away = True
 
-    def _is_kept_elsewhere(self, owner: Atom) -> bool:
-        """Whether something imported is an object that the project keeps, of which no more is
-        known, rather than a module or a package with functions."""
-        return owner.kind == NAME and self.project is not None and self.project.keeps(str(owner.v))
-
     def _call_by_world(
         self, node: ast.Call, callee: Value, args: list[Value], keywords: Env
     ) -> Value:
@@ -196,6 +192,9 @@ class Calls(DeferredCalls):
 
     def call(self, node: ast.Call, callee: Atom, args: list[Value], keywords: Env) -> Value:
         kind = callee.kind
+        if kind in (FUNCTION, CLASS) and ends_here(self, node, callee):
+            self.end_in_misfit()
+            return UNK
         if kind == NAME:
             if self.frame.patched and stands_in(self.frame.patched, str(callee.v)):
                 return UNK
@@ -239,10 +238,6 @@ class Calls(DeferredCalls):
             return callee  # `skipUnless(...)(test)`: marked so
         self.given(node, args, keywords, looks=False)
         return UNK
-
-    def is_below_main(self, node: ast.AST) -> bool:
-        main = self.main
-        return main is not None and main.lineno < node.lineno <= (main.end_lineno or 0)  # type: ignore[attr-defined]
 
     def _run_module(self, callee: Atom, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """What a module of torch's makes of tensors: where it is, or, for one that holds none
@@ -303,7 +298,7 @@ class Calls(DeferredCalls):
                 self.place(device, node)
         value, ends = self.summary(function, given)
         frame.joined = frame.joined or may_join_nccl(function)
-        if bound and is_left_to_subclasses(function.node):
+        if bound and (function.misfits or is_left_to_subclasses(function.node)):
             value, ends = UNK, ALL
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)
@@ -321,6 +316,8 @@ class Calls(DeferredCalls):
                         self.refusing[node] = place
                         frame.tests |= {node}
                 self.refuse(frame.mask & ~ends)
+                if function.misfits and frame.function is not None:
+                    frame.function.misfits = True
         if value.__class__ is Atom and value.kind == UNKNOWN:  # What it looks at is not seen.
             answer = asked_by_text(function.node.name, node, args)
             return self.answer(answer, node) if answer is not None else value
@@ -465,6 +462,9 @@ class Calls(DeferredCalls):
             self.given(node, [], chosen, looks=False, name=name)
             return UNK
         if self.project is not None:
+            if ends_elsewhere(self, name, node):
+                self.end_in_misfit()
+                return UNK
             found = self.project.value(name)
             owner = name.rpartition(".")[0] if found is None else ""
             if owner.strip(".") and self.project.may_end(owner):

@@ -179,5 +179,15 @@ def test_another_module_of_the_name_may_be_meant(cli: Cli, project: Path) -> Non
     assert told_in_project(cli, texts)
 
 
+def test_a_package_of_somebody_else_may_be_meant(cli: Cli, project: Path) -> None:
+    texts = {
+        "README.md": "A program.\n",
+        "main.py": "from parts.train import model\n\nprint(model)\n",
+        "parts/net.py": NET,
+        "parts/train.py": PROGRAM.format(call="Net(1)"),
+    }
+    assert told_in_project(cli, texts)
+
+
 def test_cells_are_run_one_by_one(cli: Cli, project: Path) -> None:
     assert told(cli, train="# %%\n" + PROGRAM.format(call="Net(1)"))

@@ -10,6 +10,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import understood
 from mpslint.project.layout.added_folders import WORD
 from mpslint.project.layout.definition_texts import definition_of
 from mpslint.project.layout.import_texts import apart, imported_modules, runs_files
@@ -102,12 +103,13 @@ class Callees:
         """Whether no other file may be the module that the file at `path` imports so."""
         if module.startswith("."):
             return True
-        if is_foreign(module):
+        if is_foreign(module) or understood(module.partition(".")[0]):
             return False
         inner = os.path.join(*module.split("."))
         places = (f"{os.sep}{inner}.py", os.path.join(os.sep + inner, _INIT))
-        if [one for one in whole.modules if one.endswith(places)] == [found]:
-            return True
+        alone = [one for one in whole.modules if one.endswith(places)] == [found]
+        if alone and ("." in module or os.path.dirname(found) == whole.head):
+            return True  # A lone name further down is a package of somebody else's as often.
         # A program has its own folder first.
         own = os.path.dirname(path)
         return (

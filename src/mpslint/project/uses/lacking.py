@@ -125,6 +125,8 @@ class Lacking:
 
     def _lacks_there(self, whole: Whole, path: str, module: str, names: tuple[str, ...]) -> bool:
         """The same of names from a module in folders that are no packages."""
+        if "." not in module:
+            return False  # A module of such a name is somebody else's as often.
         ending = os.sep + module.replace(".", os.sep)
         ends = (f"{ending}.py", os.path.join(ending, _INIT))
         alone = [one for one in self._named(whole, os.path.basename(ending)) if one.endswith(ends)]
@@ -132,8 +134,6 @@ class Lacking:
             return False
         if not any(self._lacks_name(whole, alone[0], "", name) for name in names):
             return False
-        if "." not in module and self._modules.find(path, module)[0] != alone[0]:
-            return False  # A module of such a name is somebody else's as often.
         # Somebody is seen to have it under this name.
         return self._is_own(whole, module.partition(".")[0]) and any(
             self._modules.find(other, module)[0] == alone[0]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.findings.results import Consulted
 from mpslint.project.compiled.built_extensions import BuiltExtensions
 from mpslint.project.compiled.compiled_modules import compiled_from
+from mpslint.project.compiled.cuda_modules import serve_cuda_alone
 from mpslint.project.cuda_projects import CudaProjects
 from mpslint.project.layout.definition_texts import DEVICE_WORDS, MACHINE_WORDS, held_words
 from mpslint.project.layout.import_texts import apart
@@ -29,6 +30,7 @@ from mpslint.project.runs.shared_by_tests import SharedByTests
 from mpslint.project.runs.users import Users
 from mpslint.project.uses.always import Always
 from mpslint.project.uses.called_around import CalledAround
+from mpslint.project.uses.callees import Callees
 from mpslint.project.uses.driven import Driven
 from mpslint.project.uses.forwards import Forwards
 from mpslint.project.uses.given_around import GivenAround
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
     from mpslint.semantics.context import Context
     from mpslint.semantics.steps.given_in_steps import Arguments
+    from mpslint.semantics.syntax.fitting import Signature
     from mpslint.semantics.terms.facts_known import Facts
     from mpslint.semantics.terms.value import Value
     from mpslint.semantics.uses.config_keys import Key
@@ -97,6 +100,7 @@ class Neighbours(NotLookedAt):
         self._joined = JoinedGroups(self.modules, self._runs, self.definition, self._hear)
         self._mentions = Mentions(projects, self.modules, self._distant)
         self._driven = Driven(projects, self.modules, self._mentions, self.context)
+        self._callees = Callees(projects, self.modules)
         self._always = Always(self._mentions, self._distant)
         self._given_around = GivenAround(self._mentions, self.modules, near)
         called = CalledAround(self.modules, self._distant)
@@ -280,6 +284,11 @@ class Neighbours(NotLookedAt):
         path = self._absolute(path)
         return self._told(("entered", path, name), lambda: self._users.entered(path, name), NONE)
 
+    def signature(self, path: str, qualified: str, *, certain: bool) -> Signature | None:
+        path = self._absolute(path)
+        question, ask = ("signature", path, qualified, certain), self._callees.signature
+        return self._told(question, lambda: ask(path, qualified, certain=certain), None)
+
     def makes_none(self, path: str, qualified: str) -> bool:
         path = self._absolute(path)
         question, ask = ("made", path, qualified), self._objects.none
@@ -362,17 +371,7 @@ class Neighbours(NotLookedAt):
         return self._told(("reads key", path, key), lambda: self._keys_read.reads(path, key), True)
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
-        path, cuda = self._absolute(path), False
-        for module in modules:
-            found, looked = self.modules.find(path, module)
-            self._note(looked)
-            if found is None:
-                continue
-            words = self.modules.words(found)
-            if any(b"mps" in word.lower() for word in words):
-                return False
-            cuda = cuda or b"cuda" in words
-        return cuda
+        return self._noted(serve_cuda_alone(self.modules, self._absolute(path), modules))
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
         return self._noted(self._saved.from_cpu(self._absolute(path), file_name))

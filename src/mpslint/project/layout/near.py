@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mpslint.facts.machines import Answer
+    from mpslint.semantics.syntax.fitting import Signature
     from mpslint.semantics.terms.facts_known import Facts
     from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.said import Said
@@ -67,6 +68,9 @@ class Near(Distant):
 
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         return self._told(path, lambda: self._all.shared_by_tests(path))
+
+    def signature(self, path: str, qualified: str, *, certain: bool) -> Signature | None:
+        return self._told(path, lambda: self._all.signature(path, qualified, certain=certain))
 
     def makes_none(self, path: str, qualified: str) -> bool:
         return self._told(path, lambda: self._all.makes_none(path, qualified))

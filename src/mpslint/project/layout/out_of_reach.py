@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere.elsewhere import Definition, Elsewhere, ForCuda, Given, Outcome
     from mpslint.semantics.steps.given_in_steps import Arguments
+    from mpslint.semantics.syntax.fitting import Signature
     from mpslint.semantics.terms.facts_known import Facts
     from mpslint.semantics.terms.value import Value
     from mpslint.semantics.uses.config_keys import Key
@@ -88,6 +89,10 @@ class OutOfReach(NotLookedAt):
     def brings(self, path: str, module: str, package: str) -> bool:
         self._note(module)
         return False
+
+    def signature(self, path: str, qualified: str, *, certain: bool) -> Signature | None:
+        self._note(qualified)
+        return None
 
     def imports_on(self, path: str, module: str) -> int:
         self._note(module)
@@ -274,6 +279,9 @@ class Distant(NotLookedAt):
 
     def brings(self, path: str, module: str, package: str) -> bool:
         return self._neighbours.brings(path, module, package)
+
+    def signature(self, path: str, qualified: str, *, certain: bool) -> Signature | None:
+        return None
 
     def imports_on(self, path: str, module: str) -> int:
         return ALL

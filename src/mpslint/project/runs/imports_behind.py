@@ -10,6 +10,7 @@ from mpslint.semantics.worlds.machines import ALL
 
 if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
+    from mpslint.semantics.syntax.fitting import Signature
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.said import Said
@@ -72,6 +73,9 @@ class ImportsBehind:
         return False
 
     def base(self, qualified: str) -> Class | None:
+        return None
+
+    def signature(self, qualified: str, *, certain: bool = False) -> Signature | None:
         return None
 
     def imports_on(self, module: str) -> int:

@@ -15,6 +15,7 @@ from mpslint.project.layout.import_texts import imported_modules, module_name, r
 from mpslint.project.layout.whole import PROSE
 from mpslint.project.layout.word_holders import stands_alone
 from mpslint.project.runs.left_behind import programs
+from mpslint.project.uses.lacking import Lacking
 from mpslint.project.uses.stale import Stale
 from mpslint.project.uses.taken_by_text import is_found_from_inside
 
@@ -51,6 +52,7 @@ class Unreached:
         self._offered = offered
         self._taken = taken
         self._stale = Stale(modules)
+        self._lacking = Lacking(projects, modules)
         self._known: dict[str, tuple[str, ...] | None] = {}
         self._of_use: dict[str, bool] = {}
         self._inits: dict[str, frozenset[str]] = {}
@@ -80,7 +82,7 @@ class Unreached:
         whole = self._projects.searched(path)
         if whole is None or path not in whole.modules:
             return False, ()
-        if self._stale.includes(whole, path):
+        if self._stale.includes(whole, path) or self._lacking.includes(whole, path):
             return True, whole.files
         return self.includes(path)
 

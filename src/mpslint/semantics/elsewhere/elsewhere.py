@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names.names import Binding
     from mpslint.semantics.steps.given_in_steps import Arguments
+    from mpslint.semantics.syntax.fitting import Signature
     from mpslint.semantics.uses.config_keys import Key
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
@@ -137,6 +138,10 @@ class Elsewhere(Protocol):
     def brings(self, path: str, module: str, package: str) -> bool:
         """Whether a module of the project imports a package by its name wherever it is imported
         itself, or takes all names of one that does."""
+
+    def signature(self, path: str, qualified: str, *, certain: bool) -> Signature | None:
+        """What a function or class of the project can be given, as it seems; or, of one of the
+        file's own as well, where it is `certain` that the name stands for nothing else."""
 
     def imports_on(self, path: str, module: str) -> int:
         """The worlds in which a module of the project can be imported, or in which there is an

@@ -10,8 +10,9 @@ that build on each other, one way:
 - statements: `assignments`, `branches`, `control_flow` (with `probes`), `import_statements`,
   `definitions` (with
   what tests are given: `parametrized`), and what runs them: `statements`;
-- calls: `calls`, of builtins `builtin_calls`, of torch `torch_calls` and `makers`, of methods
-  `methods`, `arrays`, `filled` and `program_options`; what is made of `numbers`, and `records`;
+- calls: `calls` (those that do not fit: `misfits`), of builtins `builtin_calls`, of torch
+  `torch_calls` and `makers`, of methods `methods`, `arrays`, `filled` and `program_options`; what
+  is made of `numbers`, and `records`;
 - functions: `parameters`, `summaries`, and which machines tests are `collected` on;
 - a file and its functions, in order: `interpreter`, and what it may leave out: `relevance`.
 

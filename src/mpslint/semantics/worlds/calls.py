@@ -30,6 +30,7 @@ from mpslint.semantics.worlds.import_statements import FINDER, IMPORTERS
 from mpslint.semantics.worlds.joining_calls import joins_elsewhere, may_join_nccl
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA, sent_away
+from mpslint.semantics.worlds.misfits import ends_elsewhere, ends_here
 from mpslint.semantics.worlds.names import moved_along
 from mpslint.semantics.worlds.only_asked import asked_alone
 from mpslint.semantics.worlds.operators_for_cuda import takes_cuda_alone
@@ -127,7 +128,7 @@ class Calls(DeferredCalls):
                 base = self.eval(function.value)
                 self.used(base)
                 owner = one(base, self.frame.mask)
-                if function.attr == "cuda" and self._is_kept_elsewhere(owner):
+                if function.attr == "cuda" and self.is_kept_elsewhere(owner):
                     base = UNK  # `config.network.cuda()`
                 elif owner.kind in _FOLLOWED:
                     callee = self.attribute(base, function.attr, function)
@@ -168,8 +169,7 @@ class Calls(DeferredCalls):
         return self._call_by_world(node, callee, args, keywords)
 
     def _note_classes_given(self, callee: Value | None, given: Iterable[Value]) -> None:
-        """Notes the classes of the file that are given to who keeps them (`Config(agent=Agent)`).
-        What a function of the project makes of them is seen there; some only ask about types."""
+        """Notes the classes of the file that are given to who keeps them (`Config(agent=A)`)."""
         for value in given:
             if value.__class__ is not Atom or value.kind != CLASS or value.v.home is not self:
                 continue
@@ -177,11 +177,6 @@ class Calls(DeferredCalls):
             asks = taking.kind == NAME and taking.v in _ASKING_TYPES
             if taking.kind not in (FUNCTION, BOUND) and not asks:
                 value.v.given_away = True
-
-    def _is_kept_elsewhere(self, owner: Atom) -> bool:
-        """Whether something imported is an object that the project keeps, of which no more is
-        known, rather than a module or a package with functions."""
-        return owner.kind == NAME and self.project is not None and self.project.keeps(str(owner.v))
 
     def _call_by_world(
         self, node: ast.Call, callee: Value, args: list[Value], keywords: Env
@@ -201,6 +196,8 @@ class Calls(DeferredCalls):
 
     def call(self, node: ast.Call, callee: Atom, args: list[Value], keywords: Env) -> Value:
         kind = callee.kind
+        if kind in (FUNCTION, CLASS) and ends_here(self, node, callee):
+            return self.end_in_misfit()
         if kind == NAME:
             if self.frame.patched and stands_in(self.frame.patched, str(callee.v)):
                 return UNK
@@ -304,7 +301,7 @@ class Calls(DeferredCalls):
                 self.place(device, node)
         value, ends = self.summary(function, given)
         frame.joined = frame.joined or may_join_nccl(function)
-        if bound and is_left_to_subclasses(function.node):
+        if bound and (function.misfits or is_left_to_subclasses(function.node)):
             value, ends = UNK, ALL
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)
@@ -322,6 +319,8 @@ class Calls(DeferredCalls):
                         self.refusing[node] = place
                         frame.tests |= {node}
                 self.refuse(frame.mask & ~ends)
+                if function.misfits and frame.function is not None:
+                    frame.function.misfits = True
         if value.__class__ is Atom and value.kind == UNKNOWN:  # What it looks at is not seen.
             answer = asked_by_text(function.node.name, node, args)
             return self.answer(answer, node) if answer is not None else value
@@ -466,6 +465,8 @@ class Calls(DeferredCalls):
             self.given(node, [], chosen, looks=False, name=name)
             return UNK
         if self.project is not None:
+            if ends_elsewhere(self, name, node):
+                return self.end_in_misfit()
             found = self.taking(name, (*args, *keywords.values()))
             owner = name.rpartition(".")[0] if found is None else ""
             if owner.strip(".") and self.project.may_end(owner):

@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
 
 if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
+    from mpslint.semantics.syntax.fitting import Signature
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.said import Said
@@ -60,6 +61,10 @@ class Project(Protocol):
 
     def base(self, qualified: str) -> Class | None:
         """An imported class."""
+
+    def signature(self, qualified: str, *, certain: bool = False) -> Signature | None:
+        """What a function or class of the project can be given, as it seems; or, of one of the
+        file's own as well, where it is `certain` that the name stands for nothing else."""
 
     def imports_on(self, module: str) -> int:
         """The worlds in which a module of the project can be imported, or in which there is an
@@ -329,6 +334,18 @@ class Core:
         frame.mask &= ~worlds
         frame.refused |= worlds
         frame.errors[error] = frame.errors.get(error, 0) | worlds
+
+    def is_below_main(self, node: ast.AST) -> bool:
+        main = self.main
+        return main is not None and main.lineno < node.lineno <= (main.end_lineno or 0)  # type: ignore[attr-defined]
+
+    def end_in_misfit(self) -> Value:
+        """All worlds end here in a call that does not fit what it calls."""
+        frame = self.frame
+        self.refuse(frame.mask, "TypeError")
+        if frame.function is not None:
+            frame.function.misfits = True
+        return UNK
 
     def leave(self) -> None:
         """Control leaves the function here: what led here runs on a Mac, whatever comes later."""

@@ -39,6 +39,11 @@ class DeferredCalls(BuiltinCalls, Statements):
     def note_functions_given(self, callee: Function, node: ast.Call, given: Env) -> None:
         raise NotImplementedError
 
+    def is_kept_elsewhere(self, owner: Atom) -> bool:
+        """Whether something imported is an object that the project keeps, of which no more is
+        known, rather than a module or a package with functions."""
+        return owner.kind == NAME and self.project is not None and self.project.keeps(str(owner.v))
+
     def partial_call(self, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """`partial(torch.autocast, "cuda")`: what a call of it will do with these arguments."""
         callee = one(args[0], self.frame.mask)

@@ -13,6 +13,7 @@ from mpslint.semantics.worlds.values import CLASS, Atom, Value
 if TYPE_CHECKING:
     from mpslint.facts.machines import Answer
     from mpslint.semantics.elsewhere.elsewhere import Elsewhere
+    from mpslint.semantics.syntax.fitting import Signature
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.interpreter import Interpreter
     from mpslint.semantics.worlds.said import Said
@@ -59,6 +60,9 @@ class Imports:
     def _is_bound(self, qualified: str, kinds: tuple[str, ...]) -> bool:
         found = self._elsewhere.definition(self._path, qualified) if "." in qualified else None
         return found is not None and found.bindings[0].kind in kinds
+
+    def signature(self, qualified: str, *, certain: bool = False) -> Signature | None:
+        return self._elsewhere.signature(self._path, qualified, certain=certain)
 
     def imports_on(self, module: str) -> int:
         return self._elsewhere.imports_on(self._path, module)

@@ -59,6 +59,7 @@ class Function:
         "home",
         "leading",
         "mask",
+        "misfits",
         "node",
         "noted",
         "only_asked",
@@ -105,6 +106,8 @@ class Function:
         """The tests that keep worlds from its end."""
         self.own = False
         """Whether it ends in what only CUDA has."""
+        self.misfits = False
+        """Whether it ends in a call that does not fit what it calls, on some way."""
         self.refused = 0
         """The worlds that had ended in an error before some call of it."""
         self.gate: ast.expr | None = None

@@ -1,0 +1,121 @@
+"""Whether a call fits the parameters that it is for, as Python compares them."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.index import FUNCTIONS
+
+_NAMED = (*FUNCTIONS, ast.ClassDef)
+
+
+class Signature(NamedTuple):
+    """What a function can be given, or what makes an object of a class."""
+
+    positional: tuple[str, ...]
+    only_by_place: int
+    """So many of them, the first, have no name for who calls."""
+    by_name: frozenset[str]
+    """Those that are given by name alone."""
+    needed: frozenset[str]
+    """Those that have no default."""
+    takes_more: bool
+    takes_names: bool
+
+
+ANYTHING = Signature((), 0, frozenset(), frozenset(), True, True)
+
+
+def signature_of(parameters: ast.arguments, *, bound: bool = False) -> Signature:
+    """`bound`: the first parameter is given already."""
+    positional = [item.arg for item in (*parameters.posonlyargs, *parameters.args)]
+    needed = set(positional[: max(len(positional) - len(parameters.defaults), 0)])
+    by_name = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+    needed.update(item.arg for item, default in by_name if default is None)
+    only_by_place = len(parameters.posonlyargs)
+    if bound and positional:
+        needed.discard(positional[0])
+        positional, only_by_place = positional[1:], max(only_by_place - 1, 0)
+    return Signature(
+        tuple(positional),
+        only_by_place,
+        frozenset(item.arg for item in parameters.kwonlyargs),
+        frozenset(needed),
+        parameters.vararg is not None,
+        parameters.kwarg is not None,
+    )
+
+
+def fits(signature: Signature, call: ast.Call) -> bool:
+    """Whether a call may be one that Python makes. What `*` and `**` give may be anything."""
+    if any(isinstance(item, ast.Starred) for item in call.args):
+        return True
+    if any(item.arg is None or item.arg.startswith("__") for item in call.keywords):
+        return True  # Names that begin so are others inside a class.
+    positional = signature.positional
+    if len(call.args) > len(positional) and not signature.takes_more:
+        return False
+    given = set(positional[: len(call.args)])
+    by_name = {*positional[signature.only_by_place :], *signature.by_name}
+    for keyword in call.keywords:
+        name = str(keyword.arg)
+        if name in by_name:
+            if name in given:
+                return False
+            given.add(name)
+        elif not signature.takes_names:
+            return False
+    return given >= signature.needed
+
+
+def bindings_of(tree: ast.AST, name: str) -> list[ast.AST]:
+    """What may give a name a value anywhere in a file, but for the bodies of classes, whose names
+    nobody else sees."""
+    found: list[ast.AST] = []
+    todo: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while todo:
+        node, in_class = todo.pop()
+        if not in_class and _binds(node, name):
+            found.append(node)
+        inner = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, FUNCTIONS))
+        todo += [(child, inner) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == name and not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.alias):
+        return (node.asname or node.name.partition(".")[0]) == name
+    if isinstance(node, ast.arg):
+        return node.arg == name
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        return name in node.names
+    if isinstance(node, ast.MatchMapping):
+        return node.rest == name
+    if isinstance(node, (*_NAMED, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+        return node.name == name
+    return False
+
+
+def way_to(root: ast.AST, wanted: ast.AST) -> list[ast.AST]:
+    """The nodes from one down to another that stands in it, both among them; empty: it does not."""
+    todo: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(root, ())]
+    while todo:
+        node, above = todo.pop()
+        way = (*above, node)
+        if node is wanted:
+            return list(way)
+        todo += [(child, way) for child in ast.iter_child_nodes(node) if _holds(child, wanted)]
+    return []
+
+
+def _holds(node: ast.AST, wanted: ast.AST) -> bool:
+    """Whether the rows of a node are around those of another; one that has none, such as the
+    parameters of a function, may hold it."""
+    first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+    line: int = wanted.lineno  # type: ignore[attr-defined]
+    if isinstance(node, _NAMED):
+        first = min((item.lineno for item in node.decorator_list), default=first)
+    return first is None or last is None or first <= line <= last

@@ -1,0 +1,115 @@
+"""A program that imports what its own project has no more ends there, on every machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.checking.linter import lint
+from mpslint.project.neighbours import Neighbours
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
+
+PROGRAM = """\
+import torch
+
+{imported}
+
+model = torch.nn.Linear(2, 2).cuda()
+for batch in batches():
+    print(model(batch.cuda()))
+"""
+PROJECT = {
+    "README.md": "A program.\n",
+    "ocr/__init__.py": "",
+    "ocr/core/__init__.py": "",
+    "ocr/core/data.py": "def batches():\n    return []\n",
+    "main.py": "from ocr.core.data import batches\n\nprint(batches())\n",
+}
+GONE = "from ocr.parts.data import batches"
+
+
+def found(folder: Path, imported: str, name: str = "old.py", **files: str) -> list[str]:
+    """What is told of a program that imports this."""
+    texts = {**PROJECT, name: PROGRAM.format(imported=imported), **files}
+    for place, text in texts.items():
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (folder / ".git").mkdir()
+    path = folder / name
+    source, settings = SourceFile(str(path), path.read_bytes()), Settings(select=("MPS102",))
+    return [finding.code for finding in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        GONE,
+        "import ocr.parts",
+        "from ocr.core.loader import batches",
+        "from ocr.core.data import batches, others",
+        "from ocr import parts",
+    ],
+)
+def test_nothing_is_told_of_it(tmp_path: Path, imported: str) -> None:
+    assert found(tmp_path, imported) == []
+
+
+def test_a_module_beside_it_may_be_the_one(tmp_path: Path) -> None:
+    assert found(tmp_path, "from .loader import batches", "ocr/core/old.py") == []
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from ocr.core.data import batches",
+        f"try:\n    {GONE}\nexcept ImportError:\n    from ocr.core.data import batches",
+        f"def batches():\n    {GONE} as made\n    return made()",
+        "from ocr.core.data import *",
+        "from ocr._parts import batches",
+        "from other.parts import batches",
+    ],
+)
+def test_what_may_be_had_is_told(tmp_path: Path, imported: str) -> None:
+    assert found(tmp_path, imported)
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("ocr/__init__.py", "def __getattr__(name):\n    return load(name)\n"),
+        ("ocr/__init__.py", "__path__ = extend_path(__path__, __name__)\n"),
+        ("ocr/parts.pyx", ""),
+        ("ocr/Parts/data.txt", ""),
+        ("tests/ocr/__init__.py", ""),
+        (".gitignore", "parts/\n"),
+        ("ocr/.gitignore", "/parts\n"),
+        ("setup.py", "setup(package_dir={'ocr.parts': 'parts'})\n"),
+        ("setup.py", "setup(ext_modules=[Extension('ocr.parts', ['a.c'])])\n"),
+        ("requirements.txt", "torch\nocr>=1.2\n"),
+        ("README.md", "pip install ocr\n"),
+        ("README.md", "git clone https://github.com/some/parts ocr/parts\n"),
+        (".gitmodules", "[submodule]\npath = ocr/parts\n"),
+        ("make.py", "os.makedirs(os.path.join('ocr', 'parts'))\n"),
+        ("start.py", "import sys\nsys.meta_path.insert(0, Finder())\n"),
+        ("user.py", "try:\n    import old\nexcept ImportError:\n    old = None\n"),
+    ],
+)
+def test_what_may_be_made_or_found_elsewhere_is_told(tmp_path: Path, place: str, text: str) -> None:
+    assert found(tmp_path, GONE, **{place: text})
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("ocr/core/data.py", "from ocr.core.more import *\n"),
+        ("ocr/core/data.py", "def __getattr__(name):\n    return name\n"),
+        ("ocr/core/data.py", "globals()['batches'] = list\n"),
+        ("ocr/core/data.py", "import sys\nif sys.argv[1:]:\n    batches = list\n"),
+        ("main.py", "import ocr.core.data\nocr.core.data.batches = list\n"),
+    ],
+)
+def test_a_name_that_a_module_may_have_is_told(tmp_path: Path, place: str, text: str) -> None:
+    assert found(tmp_path, "from ocr.core.data import batches", **{place: text})

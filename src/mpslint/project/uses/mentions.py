@@ -58,7 +58,7 @@ class Mentions:
         self._live = LiveUses(self.uses)
         leading = Leading(modules, self._taken)
         self.unreached = Unreached(projects, modules, self._published, self._offered, leading)
-        self.nowhere = Nowhere(projects, modules, self.unreached)
+        self.nowhere = Nowhere(projects, modules, self._published, leading, self.unreached)
 
     def take_over(self, known: Mentions, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""

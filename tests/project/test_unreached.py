@@ -56,6 +56,9 @@ def test_all_that_it_does_is_left_alone_be_it_under_a_name_that_others_have(tmp_
         ("run.py", "import subprocess\nsubprocess.run(['python', 'core/engine.py'])\n"),
         ("run.py", "from importlib import import_module\nimport_module('core.' + input())\n"),
         ("run.py", "from importlib import import_module\nimport_module(f'core.{input()}')\n"),
+        ("run.py", "exec(f'from core.{input()} import inference')\n"),
+        ("run.py", "exec('import core.{}'.format(input()))\n"),
+        ("run.py", "exec('from core.' + input() + ' import inference')\n"),
         ("run.py", "import imp\nprint(imp.load_source('x', 'core/' + input() + '.py'))\n"),
         ("core/__init__.py", "from .engine import inference\n"),
         ("core/other.py", "from .engine import inference\n\nprint(inference(1, 2))\n"),
@@ -79,6 +82,7 @@ def test_whatever_leads_to_it_is_enough(tmp_path: Path, place: str, text: str) -
         ("run.py", "import logging\nlogging.getLogger('nice.engine').info(1)\n"),
         ("run.py", "from others.core.engine import inference\n\nprint(inference)\n"),
         ("run.py", "from importlib import import_module\nimport_module('parts.' + input())\n"),
+        ("run.py", "exec(f'from parts.{input()} import inference')\n"),
         ("README.md", "The engine is fast.\n"),
     ],
 )
@@ -133,6 +137,10 @@ def test_what_a_package_that_nobody_imports_hands_on_is_handed_to_nobody(tmp_pat
         ("core/__init__.py", "from .parts import inference\n"),
         ("core/parts/run.py", "from .engine import inference\n\nprint(inference(1, 2))\n"),
         ("run.yaml", "model: core.parts\n"),
+        (
+            "run.py",
+            "from importlib import import_module\nimport_module(f'core.{input()}.engine')\n",
+        ),
         ("train.py", "print('nothing of the package is used')\n"),
     ],
 )

@@ -305,7 +305,7 @@ class Neighbours(NotLookedAt):
         return self._told(question, lambda: ask(path, name, method=method), True)
 
     def is_unreached(self, path: str) -> bool:
-        path, nowhere = os.path.abspath(path), self._mentions.unreached.runs_nowhere
+        path, nowhere = os.path.abspath(path), self._mentions.nowhere.includes
         return self._told(("unreached", path), lambda: nowhere(path), False)
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:

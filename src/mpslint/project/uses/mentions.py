@@ -17,9 +17,11 @@ from mpslint.project.layout.whole import PROSE, SETTINGS
 from mpslint.project.layout.word_holders import stands_alone
 from mpslint.project.published.published import Published
 from mpslint.project.uses.calls_beside import calls_beside
+from mpslint.project.uses.leading import Leading
 from mpslint.project.uses.live_uses import LiveUses
 from mpslint.project.uses.named_by_text import Texts, has_text
 from mpslint.project.uses.namesakes import is_namesake
+from mpslint.project.uses.nowhere import Nowhere
 from mpslint.project.uses.offered import Offered
 from mpslint.project.uses.taken_by_text import TakenByText, is_found_from_inside, takers
 from mpslint.project.uses.unreached import Unreached
@@ -54,7 +56,9 @@ class Mentions:
         self._texts = Texts(modules, self._taken)
         self._offered = Offered(modules)
         self._live = LiveUses(self.uses)
-        self.unreached = Unreached(projects, modules, self._published, self._offered, self._taken)
+        leading = Leading(modules, self._taken)
+        self.unreached = Unreached(projects, modules, self._published, self._offered, leading)
+        self.nowhere = Nowhere(projects, modules, self._published, leading, self.unreached)
 
     def take_over(self, known: Mentions, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""

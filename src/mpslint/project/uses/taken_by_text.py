@@ -388,6 +388,11 @@ def _holder(path: str) -> str:
     return os.path.join(os.path.dirname(folder) if own == _INIT else folder, _INIT)
 
 
+def looks_through_folders(data: bytes) -> bool:
+    """Whether a text may call one of Python's ways to list what lies in a folder."""
+    return _LISTED.search(data) is not None
+
+
 def is_found_from_inside(here: str, module: str, path: str) -> bool:
     """Whether the file at `here` has that at `path` under the name `module` where the program is
     started in the folder which both lie in: another module of that name, further up, is then not

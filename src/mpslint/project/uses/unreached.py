@@ -11,30 +11,19 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.project.layout.import_texts import imported_modules, module_name, runs_files
-from mpslint.project.layout.whole import PROSE
-from mpslint.project.layout.word_holders import stands_alone
-from mpslint.project.runs.left_behind import programs
-from mpslint.project.uses.lacking import Lacking
-from mpslint.project.uses.stale import Stale
-from mpslint.project.uses.taken_by_text import is_found_from_inside
+from mpslint.project.uses.leading import COMING, INIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mpslint.project.layout.modules import Modules
     from mpslint.project.layout.whole import Projects, Whole
     from mpslint.project.published.published import Published
+    from mpslint.project.uses.leading import Leading
     from mpslint.project.uses.offered import Offered
-    from mpslint.project.uses.taken_by_text import TakenByText
 
-_INIT = "__init__.py"
 _AT_HEADS = frozenset({"hubconf.py", "setup.py"})
-_ENTRIES = frozenset({_INIT, "__main__.py", "conftest.py"}) | _AT_HEADS
+ENTRIES = frozenset({INIT, "__main__.py", "conftest.py"}) | _AT_HEADS
 """Modules that Python or a tool starts by their names."""
-_TEST = re.compile(r"test_|.*_test\.py")  # Fact: pytest's names of files that it collects.
-_SOME_NAME = ""
-"""No module has it: whoever may take this one from a text may take any."""
+TEST = re.compile(r"test_|.*_test\.py")  # Fact: pytest's names of files that it collects.
 
 
 class Unreached:
@@ -44,20 +33,17 @@ class Unreached:
         modules: Modules,
         published: Published,
         offered: Offered,
-        taken: TakenByText,
+        leading: Leading,
     ) -> None:
         self._projects = projects
         self._modules = modules
         self._published = published
         self._offered = offered
-        self._taken = taken
-        self._stale = Stale(modules)
-        self._lacking = Lacking(projects, modules)
+        self._leading = leading
         self._known: dict[str, tuple[str, ...] | None] = {}
         self._of_use: dict[str, bool] = {}
         self._inits: dict[str, frozenset[str]] = {}
         """By the head of the project."""
-        self._running: dict[str, bool] = {}
 
     def includes(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether the module at the absolute `path` is one of these, and the files that this
@@ -77,15 +63,6 @@ class Unreached:
             return False, (*told, *whole.files)
         return True, whole.files
 
-    def runs_nowhere(self, path: str) -> tuple[bool, tuple[str, ...]]:
-        """Whether the module at the absolute `path` is one of these, or ends at an import."""
-        whole = self._projects.searched(path)
-        if whole is None or path not in whole.modules:
-            return False, ()
-        if self._stale.includes(whole, path) or self._lacking.includes(whole, path):
-            return True, whole.files
-        return self.includes(path)
-
     def _is_among_reached(self, whole: Whole, path: str) -> bool:
         """Whether something leads to another module beside one. Who installs a package may import
         any: where the project itself has a use for those that it offers, one that it has none for
@@ -104,21 +81,21 @@ class Unreached:
         outermost one, whose modules lie there for whoever comes by, unless the project itself has
         a use for them."""
         folder, name = os.path.split(path)
-        if name == _INIT:
+        if name == INIT:
             outermost = _outermost(self._inits_of(whole), folder)
             return folder != outermost and self._is_of_use(whole, outermost)
-        if _TEST.match(name) or os.path.join(folder, _INIT) not in self._inits_of(whole):
+        if TEST.match(name) or os.path.join(folder, INIT) not in self._inits_of(whole):
             return False
         # What builds a project, or is taken from its head, lies in no package.
-        return name not in _ENTRIES or (name in _AT_HEADS and folder != whole.head)
+        return name not in ENTRIES or (name in _AT_HEADS and folder != whole.head)
 
     def _rests_on(self, whole: Whole, path: str) -> tuple[str, ...]:
         """The files that tell that a module runs without anything which leads to it."""
-        return whole.files if os.path.basename(path) == _INIT else ()
+        return whole.files if os.path.basename(path) == INIT else ()
 
     def _inits_of(self, whole: Whole) -> frozenset[str]:
         if whole.head not in self._inits:
-            inits = (path for path in whole.modules if os.path.basename(path) == _INIT)
+            inits = (path for path in whole.modules if os.path.basename(path) == INIT)
             self._inits[whole.head] = frozenset(inits)
         return self._inits[whole.head]
 
@@ -130,7 +107,7 @@ class Unreached:
             self._of_use[package] = any(
                 not other.startswith(inside)
                 and word in (data := self._modules.text(other) or b"")
-                and self._imports_from(other, data, inside)
+                and self._leading.imports_from(other, data, inside)
                 for other in whole.modules
             )
         return self._of_use[package]
@@ -144,9 +121,10 @@ class Unreached:
         todo = [path]
         while todo:
             one = todo.pop()
-            if self._runs_by_itself(one):
+            if self._leading.runs_by_itself(one):
                 return self._reached(seen, one, (one,))
-            for other, is_come_to in self._leading(whole, one):
+            for other, how in self._leading.to(whole, one):
+                is_come_to = how in COMING
                 known = () if is_come_to else self._known.get(other, ())
                 if known is None or other in seen:
                     continue
@@ -169,97 +147,9 @@ class Unreached:
             path = seen[path]
         return files[1:]
 
-    def _runs_by_itself(self, path: str) -> bool:
-        if os.path.basename(path) == _INIT:
-            return False
-        tree = self._modules.tree(path)
-        return tree is None or bool(programs(tree))
-
-    def _leading(self, whole: Whole, path: str) -> Iterator[tuple[str, bool]]:
-        """The files that lead to a module, and whether they do so whoever comes to them: a text
-        that names its file, or what imports others by theirs."""
-        folder, own = os.path.split(path)
-        is_package, stem = own == _INIT, module_name(path)
-        holder = os.path.dirname(folder) if is_package else folder
-        named = stem.encode("utf-8", "replace")
-        word = re.escape(named)
-        as_file = re.compile(rb"[./]%s\b|\b%s\.py\b" % (word, word))
-        around = re.escape(os.path.basename(holder).encode("utf-8", "replace"))
-        in_text = re.compile(
-            rb"[\"'](?:[\w./-]*\b%s[./]%s\b|[\w./-]*\b%s\.py\b)" % (around, word, word)
-        )
-        package = os.path.join(holder, _INIT)
-        inside = folder + os.sep
-        holding = frozenset(self._modules.holding_alone(whole.modules, named))
-        for other in whole.modules:
-            if other == path:
-                continue
-            data = self._modules.text(other) or b""
-            if other in holding:
-                if in_text.search(data):
-                    yield other, True
-                if (
-                    other == package
-                    or self._imports(other, data, stem, path)
-                    or (is_package and self._imports_from(other, data, inside))
-                ):
-                    yield other, False
-            elif is_package and other.startswith(inside) and self._runs_by_itself(other):
-                # `from .parts import x` in a program that is started as a part of the package
-                if self._imports_from(other, data, inside):
-                    yield other, False
-        for other in whole.modules:
-            if other == path:
-                continue
-            if self._taken.takes(other, path, _SOME_NAME):
-                yield other, False
-            if self._runs_files(other):
-                yield other, True
-        for other in self._modules.holding(whole.others, named):
-            data = self._modules.text(other) or b""
-            is_prose = other.endswith(PROSE)
-            if as_file.search(data) is not None if is_prose else stands_alone(named, data):
-                yield other, True
-
-    def _runs_files(self, other: str) -> bool:
-        if other not in self._running:
-            self._running[other] = runs_files(self._modules.text(other) or b"")
-        return self._running[other]
-
-    def _imports_from(self, other: str, data: bytes, inside: str) -> bool:
-        """Whether a module imports another that lies in a folder, or the package that this is."""
-        folder = inside.rstrip(os.sep)
-        name = os.path.basename(folder)
-        for module in imported_modules(data):
-            body = module.lstrip(".")
-            if name not in body.split(".") and not (body != module and other.startswith(inside)):
-                continue
-            holder = module[: len(module) - len(body)] + body.rpartition(".")[0]
-            found = self._modules.find(other, module)[0] or self._modules.find(other, holder)[0]
-            if found is not None and found.startswith(inside):
-                return True
-            # One that is not found here may be found once a program has put a folder on the path.
-            around = body.partition(name)[0] + name
-            if found is None and folder.endswith(os.sep + around.replace(".", os.sep)):
-                return True
-        return False
-
-    def _imports(self, other: str, data: bytes, stem: str, path: str) -> bool:
-        for module in imported_modules(data):
-            if module.rpartition(".")[2] != stem:
-                continue
-            found = self._modules.find(other, module)[0]
-            # One that is not found here may be found once a program has put a folder on the path.
-            if found == path or is_found_from_inside(other, module, path):
-                return True
-            ending = os.sep + module.replace(".", os.sep) + ".py"
-            if found is None and path.endswith(ending):
-                return True
-        return False
-
 
 def _outermost(inits: frozenset[str], folder: str) -> str:
     """The outermost package around a package."""
-    while os.path.join(os.path.dirname(folder), _INIT) in inits:
+    while os.path.join(os.path.dirname(folder), INIT) in inits:
         folder = os.path.dirname(folder)
     return folder

@@ -52,6 +52,7 @@ from mpslint.semantics.worlds.values import (
     device,
     dtype_of,
     holds_device,
+    is_bare,
     is_none,
     lift,
     one,
@@ -171,13 +172,26 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
     # moves
 
     def _to_cuda(self, node: ast.Call, base: Value, atom: Atom) -> Value:
-        empty = atom.kind == INSTANCE and atom.v.module and holds_nothing(atom.v)
+        empty = self._is_empty(node, atom)
         self.emit(Kind.MOVED, node, value=Atom(MODULE, ("cpu", BARE)) if empty else base)
         if atom.kind == INSTANCE and not atom.v.module:
             return base
         result = self.on_device(base, ACCELERATOR)
         self._carries(node, base, result)
         return result
+
+    def _is_empty(self, node: ast.Call, atom: Atom) -> bool:
+        """Whether what is moved is a module that holds nothing to move."""
+        if atom.kind == MODULE:
+            return is_bare(atom)
+        if atom.kind == INSTANCE:
+            return bool(atom.v.module) and holds_nothing(atom.v)
+        made = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if atom.kind != UNKNOWN or not isinstance(made, ast.Call) or self.project is None:
+            return False
+        named = one(self.named_only(made.func), self.frame.mask)
+        cls = self.project.base(str(named.v), empty=True) if named.kind == NAME else None
+        return cls is not None and cls.module and holds_nothing(cls)
 
     def _to(self, node: ast.Call, base: Value, args: list[Value], keywords: Env) -> Value:
         place = keywords.get("device")
@@ -203,6 +217,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
             place = lift(lambda item: device(where(item) or "?"), place)
             return self._arrived(node, base, place, dtype)
         place = self.place(place, node)
+        if self.recording and _is_written_out(node) and self._is_empty(node, atom):
+            self.empty_moves.add(node)
         if atom.kind in (MAPPING, SEQUENCE) or (atom.kind == INSTANCE and not atom.v.module):
             return base
         result = self._arrived(node, base, place, dtype)
@@ -366,3 +382,9 @@ def _with_dtype(atom: Atom, dtype: str | None) -> Atom:
     if atom.kind in (TENSOR, MODULE):
         return Atom(atom.kind, (atom.v[0], dtype), None, atom.tests)
     return UNK
+
+
+def _is_written_out(move: ast.Call) -> bool:
+    """Whether a move names its device itself: `to("cuda")`."""
+    given = [*move.args[:1], *(item.value for item in move.keywords if item.arg == "device")]
+    return any(isinstance(item, ast.Constant | ast.Call) for item in given)

@@ -7,6 +7,7 @@ from functools import partial
 
 from mpslint.facts import machines as facts
 from mpslint.facts.handed_tensors import HANDING
+from mpslint.semantics.terms.value_tables import TENSOR_METHODS
 from mpslint.semantics.worlds.arrays import Arrays
 from mpslint.semantics.worlds.comparing import is_strategy
 from mpslint.semantics.worlds.configurations import asked
@@ -63,6 +64,8 @@ from mpslint.semantics.worlds.values import (
 from mpslint.semantics.worlds.weights import part_of_state, weights
 from mpslint.semantics.worlds.wide_modules import wide_dtype
 
+_OF_TENSORS = TENSOR_METHODS | facts.MIXING_METHODS | facts.REDUCING | facts.OF_OTHER_DTYPE.keys()
+"""Names of methods that may well be a tensor's."""
 _MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, NAMESPACE, HOST})
 """What may have a method `.cuda()` of torch's; of what is unknown most have, and it
 is a namespace once an attribute of it is set (`model.fc = ...`)."""
@@ -336,6 +339,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
             dtype = self.dtype_of(keywords.get("dtype"))
             self.wide(base, node, dtype)
             return lift(lambda item: _with_dtype(item, dtype), base)
+        if name not in _OF_TENSORS and any(map(_is_on_cpu, (*args, *keywords.values()))):
+            return UNK  # A tensor meets none of the CPU's: what was moved is somebody's module.
         return base
 
     def _hook(self, node: ast.Call, base: Value, hook: Value) -> None:
@@ -350,6 +355,11 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
                 made.v.handed.pop()
                 made.v.escaped = bool(made.v.handed)
             self.call_function(made.v, node, given, {}, bound=False)
+
+
+def _is_on_cpu(value: Value) -> bool:
+    atom = one(value, MACS)
+    return atom.kind == TENSOR and where(atom) == "cpu"
 
 
 def _on_cpu(atom: Atom) -> Atom:

@@ -67,3 +67,16 @@ def test_one_that_may_hold_something_is_told(
     tmp_path: Path, kept: str, move: str, code: str
 ) -> None:
     assert _told(tmp_path, kept, move) == [code]
+
+
+def test_one_that_a_module_moves_when_it_is_imported_keeps_nobody_from_it(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "losses.py").write_text(_LOSSES.format(kept="self.smooth = 1.0"))
+    (tmp_path / "setting.py").write_text(
+        "import flash_attn\n" + _TRAIN.format(name="Dice", move="cuda()")
+    )
+    path = tmp_path / "program.py"
+    path.write_text("import torch\nimport setting\n\nx = torch.ones(3).cuda()\n")
+    settings = Settings(select=("MPS102",))
+    source = SourceFile(str(path), path.read_bytes())
+    assert lint(source, settings, elsewhere=Neighbours(settings)) == []

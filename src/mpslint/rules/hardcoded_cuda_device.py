@@ -29,7 +29,9 @@ dictionary keys, texts, lists of choices, rows of tables; one arm of a choice th
 something else; the same call made for the CPU beside it; what several GPUs share (an index by rank,
 a tensor that is reduced over processes, `if len(gpus) > 1:` around a `DataParallel` over these);
 devices of other libraries, of tokenizers and image
-processors; defaults that the code replaces, checks against the machine or only looks at, or that
+processors; defaults of a program that turns every other device away itself, before it places
+anything (`if device.type != "cuda" or not torch.cuda.is_available(): raise ...`), or that the code
+replaces, checks against the machine or only looks at, or that
 all callers in the project give, a module that certainly holds nothing to move
 (`nn.MSELoss().to("cuda")`), or of options that the program never reads; variables that are only
 printed, and attributes that nothing in the file reads where `accelerate` places the model;

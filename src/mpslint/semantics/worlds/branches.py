@@ -52,10 +52,12 @@ _SKIPPING = frozenset({"skipTest", *(name.rpartition(".")[2] for name in facts.S
 
 class Branches(Expressions):
     def s_If(self, node: ast.If) -> None:
-        if isinstance(node.test, ast.UnaryOp) and self.is_function_itself(node.test.operand):
-            if isinstance(node.test.op, ast.Not) and gives_up(node.body):
-                self.fork(node, 0, self.frame.mask, NO_TESTS, [])
-                return
+        is_not = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
+        whole = node.test.operand if is_not else node.test  # type: ignore[attr-defined]
+        if self.is_function_itself(whole) and gives_up(node.body if is_not else node.orelse):
+            mask = self.frame.mask
+            self.fork(node, 0 if is_not else mask, mask if is_not else 0, NO_TESTS, [])
+            return
         if self.starts_groups and isinstance(node.test, ast.Compare) and starts_group(node.body):
             asked = answered(node.test, one(self.eval(node.test.left), self.frame.mask))
             if asked is not None:

@@ -52,8 +52,9 @@ _SKIPPING = frozenset({"skipTest", *(name.rpartition(".")[2] for name in facts.S
 
 class Branches(Expressions):
     def s_If(self, node: ast.If) -> None:
-        is_not = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
-        whole = node.test.operand if is_not else node.test  # type: ignore[attr-defined]
+        whole, is_not = node.test, False
+        while isinstance(whole, ast.UnaryOp) and isinstance(whole.op, ast.Not):
+            whole, is_not = whole.operand, not is_not
         if self.is_function_itself(whole) and gives_up(node.body if is_not else node.orelse):
             mask = self.frame.mask
             self.fork(node, 0 if is_not else mask, mask if is_not else 0, NO_TESTS, [])

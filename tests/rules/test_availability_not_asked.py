@@ -6,6 +6,7 @@ import pytest
 
 from mpslint.checking.linter import lint
 from mpslint.fixing.fixer import fix_source
+from mpslint.model import Severity
 from mpslint.settings.settings import Settings
 from mpslint.sources.source import SourceFile
 
@@ -43,3 +44,18 @@ def test_the_fixes_of_both_ask_once() -> None:
     text = fix_source(source, Settings(), unsafe=True).text
     assert text.count("torch.cuda.is_available()") == 1
     assert text.count("is_available") == 2
+
+
+@pytest.mark.parametrize("refusal", ["assert {}", "if not {}:\n    raise SystemExit"])
+@pytest.mark.parametrize(("asked", "told"), [("", "MPS119"), ("()", "MPS118")])
+def test_a_refusal_that_never_asks_turns_nobody_away(refusal: str, asked: str, told: str) -> None:
+    text = f"import torch\n{refusal.format('torch.cuda.is_available' + asked)}\n"
+    assert _told(text) == [told]
+
+
+def test_what_follows_a_refusal_that_never_asks_raises_there() -> None:
+    text = "import torch\nassert torch.cuda.is_available\nx = torch.ones(3).cuda()\n"
+    found = {
+        finding.code: finding for finding in lint(SourceFile("a.py", text.encode()), Settings())
+    }
+    assert found["MPS102"].severity is Severity.BREAKS

@@ -184,3 +184,29 @@ def test_a_function_of_another_file_that_gives_an_array_has_read_it_back(
     (project / "program.py").write_text(_SAMPLES)
     ran = cli("check", "--no-cache", "--select", "MPS305", "--output-format", "json", "program.py")
     assert [item["code"] for item in json.loads(ran.out)] == codes
+
+
+_DRAWN = """\
+import torch
+from hands import Hands
+
+net = Hands().cuda()
+marks = net(torch.zeros(1, 3).cuda())
+drawn = {}
+print(drawn[0].numpy())
+"""
+
+
+@pytest.mark.parametrize(
+    ("drawn", "is_told"),
+    [
+        ("net.scaled(marks.cpu(), 3)", False),
+        ("net.scaled(marks=marks.cpu())", False),
+        ("net.scaled(marks, 3)", True),
+        ("marks.add(torch.tensor(3).cpu())", True),
+    ],
+)
+def test_a_method_of_a_model_that_is_given_a_copy_may_give_it_back(
+    drawn: str, is_told: bool
+) -> None:
+    assert told(_DRAWN.format(drawn)) is is_told

@@ -163,3 +163,21 @@ def test_the_page_of_a_rule_says_so(cli: Cli) -> None:
     assert "told when they are asked for" in cli("rule", "MPS304").out
     assert "told when they are asked for" not in cli("rule", "MPS303").out
     assert json.loads(cli("rule", "MPS304", "--output-format", "json").out)["partly_by_request"]
+
+
+@pytest.mark.parametrize(
+    ("device", "told"),
+    [
+        ('torch.device("mps" if torch.backends.mps.is_available() else "cpu")', ["MPS416"]),
+        ('"mps" if torch.backends.mps.is_available() else "cpu"', ["MPS416"]),
+        ("chosen()", []),
+        ("other.device", []),
+    ],
+)
+def test_an_old_constructor_is_told_where_the_file_itself_selects_mps(
+    device: str, told: list[str]
+) -> None:
+    made = f"device = {device}\nx = torch.LongTensor([1, 2], device=device)\n"
+    text = f"import torch\nfrom parts import chosen, other\n\n{made}"
+    assert codes(text, path="program.py") == told
+    assert codes(text, "MPS416", path="program.py") == ["MPS416"]

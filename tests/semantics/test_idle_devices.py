@@ -98,6 +98,8 @@ def make(gpus):
     return Net(gpus)
 """
 
+USES_OF_TORCH = "import torch\n\nprint(torch.Tensor(3))\n"
+
 
 def types(folder: Path, text: str, **others: str) -> list[int]:
     found(folder, text, **others)
@@ -128,3 +130,9 @@ def test_a_device_that_only_a_leftover_reads_places_nothing(
         f"def shape(x):\n    return x\n\n\n{used}\n"
     )
     assert found(tmp_path, CHOICE + LAYER, user=user) == rows
+
+
+def test_a_name_of_torchs_reads_no_attribute_that_is_called_so(tmp_path: Path) -> None:
+    net = NET.replace("self.kind", "self.Tensor")
+    assert types(tmp_path, net, **{f"other{n}": USES_OF_TORCH for n in range(20)}) == []
+    assert types(tmp_path, net, user="import torch\n\n\ndef f(x):\n    x.Tensor(3)\n") == [7]

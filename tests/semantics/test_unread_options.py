@@ -114,3 +114,79 @@ def test_an_option_that_a_choice_takes_for_cuda_alone_is_told_by_that_choice(
 )
 def test_an_option_that_a_mac_takes_is_told(tmp_path: Path, chosen: str) -> None:
     assert "MPS101" in _defaults(tmp_path, chosen)
+
+
+_GIVEN_BACK = """
+import argparse
+import torch
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", default=3, type=int)
+    parser.add_argument("--device", default="cuda")
+    args = parser.parse_args()
+    return args
+
+
+def model(args):
+    return torch.nn.Linear(args.size, args.size)
+"""
+_TRAIN = """
+import torch
+from options import model, options
+
+args = options()
+net = model(args)
+x = torch.ones(args.size, device=net.weight.device)
+{}
+"""
+
+
+def _is_told(folder: Path, more: str = "", given_back: str = _GIVEN_BACK) -> bool:
+    (folder / "README.md").write_text("A project.\n")
+    path = folder / "options.py"
+    path.write_text(given_back)
+    (folder / "train.py").write_text(_TRAIN.format(more))
+    settings = Settings(select=("MPS101",))
+    source = SourceFile(str(path), path.read_bytes())
+    return bool(lint(source, settings, elsewhere=Neighbours(settings)))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "y = torch.ones(3, device=torch.device('cpu'))",
+        "def like(x):\n    return torch.ones(x.size(), device=x.device)",
+        "def above(x):\n    return torch.ones(3, device=x.device) * (x > 3)",
+    ],
+)
+def test_an_option_that_no_file_reads_is_not_told(tmp_path: Path, more: str) -> None:
+    assert not _is_told(tmp_path, more)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "net.to(args.device)",
+        'net.to(getattr(args, "device"))',
+        "run(**vars(args))",
+        "def run(given):\n    net.to(given.device)",
+        'def run(given):\n    print("%s" % given)\n    net.to(given.device)',
+        "def run(given):\n    net.to(given.device)\n    print(given.size)",
+    ],
+)
+def test_an_option_that_some_file_may_read_is_told(tmp_path: Path, more: str) -> None:
+    assert _is_told(tmp_path, more)
+
+
+@pytest.mark.parametrize(
+    ("was", "is_now"),
+    [
+        ("    return args", "    start(args)\n    return args"),
+        ("    args =", "    add_more(parser)\n    args ="),
+        ("    return args", "    return vars(args)"),
+    ],
+)
+def test_an_option_that_goes_out_of_sight_is_told(tmp_path: Path, was: str, is_now: str) -> None:
+    assert _is_told(tmp_path, given_back=_GIVEN_BACK.replace(was, is_now))

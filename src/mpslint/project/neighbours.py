@@ -224,7 +224,7 @@ class Neighbours(NotLookedAt):
         return self.may_hold(found, starred) if starred is not None else self._may_say(found, name)
 
     def _may_say(self, path: str, name: str, sought: Sought = CLASSES) -> bool:
-        words = held_words(moving=sought.moving)
+        words = held_words(moving=sought.moving, empty=sought.empty)
         said = self.modules.may_say(path, name, words, classes=sought.classes)
         said = said or self._heard_of(self._runs.may_lack(path, name))
         return said or self._heard_of(self._runs.may_end(path))

@@ -40,7 +40,8 @@ alone: a function or class named after it, a module of Triton kernels, a loop ov
 Code for several GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a
 file that spreads its processes over `f"cuda:{rank}"`. Questions in methods of a class whose
 constructor refuses to run without CUDA. Arms for a member of an enumeration (`Kind.CUDA`); another
-GPU than the first (`if index > 0: torch.cuda.set_device(index)`).
+GPU than the first (`if index > 0: torch.cuda.set_device(index)`), and each of those that a function
+has to be given (`for gpu in device_ids:`).
 
 ## Confidence
 Where the number of a process is shared out (`rank % torch.cuda.device_count()`) by the function

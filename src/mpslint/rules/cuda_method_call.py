@@ -27,7 +27,8 @@ test cases that the file only calls there; parts that a module moves behind a sw
 compares with the machine (who moves the module moves them as well); the CUDA arm of a choice that
 knows MPS or moves things elsewhere; the CUDA half of tests, which run on the CPU as well, and of
 what lies among tests to help them; what a process group reduces or gathers, since no backend of it
-takes MPS tensors, and what only runs with several GPUs; statements in front of a `raise`; tests
+takes MPS tensors, and what only runs with several GPUs, as a test does that spreads something over
+some by their numbers (`device_ids=[0, 1]`); statements in front of a `raise`; tests
 behind a move that has raised already; a module that certainly holds neither parameters nor buffers
 (`nn.Softmax(dim=1).cuda()`, a loss that is given no weights, a class of the project's own that
 keeps numbers, functions and plain tensors): its `.cuda()` goes through its tensors, finds none, and

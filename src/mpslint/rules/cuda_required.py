@@ -28,7 +28,8 @@ them; checks of what the user or a caller has asked for
 says that it is on by itself, `if args.trace and not torch.cuda.is_available()` where `--trace` has
 to be given), or under a switch that is not on by default and without which the same function goes
 another way (`if config.parallel:` ... `else:`); checks that know MPS or another accelerator;
-refusals that name NVIDIA, or stand in front of a process group on NCCL.
+refusals that name NVIDIA, or stand in front of a process group on NCCL; a function that is never
+called, and so refuses nobody (availability-not-asked).
 
 ## Fix safety
 Unsafe: the test also lets MPS in. Whether the code below runs there is for its author to say. The

@@ -29,8 +29,11 @@ dictionary keys, texts, lists of choices, rows of tables; one arm of a choice th
 something else; the same call made for the CPU beside it; what several GPUs share (an index by rank,
 a tensor that is reduced over processes, `if len(gpus) > 1:` around a `DataParallel` over these);
 devices of other libraries, of tokenizers and image
-processors; defaults that the code replaces, checks against the machine or only looks at, or that
-all callers in the project give, or of options that the program never reads; variables that are only
+processors; defaults of a program that turns every other device away itself, before it places
+anything (`if device.type != "cuda" or not torch.cuda.is_available(): raise ...`), or that the code
+replaces, checks against the machine or only looks at, or that
+all callers in the project give, a module that certainly holds nothing to move
+(`nn.MSELoss().to("cuda")`), or of options that the program never reads; variables that are only
 printed, and attributes that nothing in the file reads where `accelerate` places the model;
 `torch.autocast` (hardcoded-autocast-device) and `map_location` (load-map-location); the CUDA arm of
 a selection (device-chain-missing-mps). A device that another file of the project makes, under a
@@ -148,7 +151,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             fix=partial(replace_literal, context, literal, slot) if fixable else None,  # type: ignore[arg-type]
             unfixed=_UNNAMED if unread else partial(of_literal, context, literal, slot),
         )
-        finding.quiet = is_never_default(context, found.node)
+        finding.quiet = is_never_default(context, found.node) or (
+            found.use in context.worlds.run.empty_moves
+            and context.index.within(found.node, found.use)
+        )
         yield finding
         told.add(found.node)
     for name, uses in placed.items():

@@ -24,10 +24,10 @@ that is written out as CUDA (that is what is wrong first). The device of a tenso
 name no device and move nothing. In tests and notebooks, which nobody imports, a parameter that is
 the CPU by default and that no call of the file gives.
 
-## Why is it told when asked for?
-Which device it is says the caller, and most such lines make data on the CPU, or nobody comes to
-them: readers called four in ten of these findings right. `extend-select = ["MPS416"]` turns them
-on.
+## Why is most of it told when asked for?
+Where the file itself selects MPS, or writes it out, the line is told. Elsewhere which device it is
+says the caller, and most such lines make data on the CPU, or nobody comes to them: readers called
+four in ten of these findings right. `extend-select = ["MPS416"]` turns them on.
 
 ## Fix safety
 There is no fix: what is given may be the data or the sizes.
@@ -68,13 +68,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if not context.worlds.on_mps(call) or context.worlds.is_caught(call):
             continue
+        certain = "mps" in (context.values.of(given).devices or ())
         yield context.finding(
             rule,
             call.func,
             "raises RuntimeError for every device but the CPU: torch.tensor takes one for data,"
             " torch.empty for sizes",
-            confidence=Confidence.INFERRED,
-            by_request=True,
+            confidence=Confidence.CERTAIN if certain else Confidence.INFERRED,
+            by_request=not certain,
         )
 
 

@@ -26,15 +26,15 @@ same place earlier in the same function, however the place is spelled (`path.as_
 somebody's `save` that is told the place, or by a helper of the project that this has called
 (`torch.jit.save` as well, and Lightning's `best_model_path` once `fit` has run), at an earlier turn
 of a loop where an error is repaired, or that saves each turn's own file by the same function
-(`path_of(epoch)`), or in a cell of a notebook. What this file, or one beside it,
-saves after `.cpu()`, or makes of numbers and NumPy arrays alone, as what any program of the project
-saves of its options under the same file name; what is seen to go to random
-generators (`set_rng_state`), to a learning rate's schedule or a gradient scaler, or to
-`torch.from_numpy`; what all goes to NumPy as it lies (`.numpy()` without `.cpu()`), which raises
-for CUDA; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or is named
-as it is there (`vgg16_bn-6c64b313.pth`); functions of a script that nothing in it calls.
-What stands in an arm for CUDA (of a test by which
-`.cuda()` is called) where the other arm loads the same file to the CPU.
+(`path_of(epoch)`), or in a cell of a notebook. What this file, or one beside it, saves after
+`.cpu()`, or in functions that all callers tell to work on the CPU, or makes of numbers and NumPy
+arrays alone, as what any program of the project saves of its options under the same file name; what
+is seen to go to random generators (`set_rng_state`), to a learning rate's schedule or a gradient
+scaler, or to `torch.from_numpy`; what all goes to NumPy as it lies (`.numpy()` without `.cpu()`),
+which raises for CUDA; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or is
+named as it is there (`vgg16_bn-6c64b313.pth`); functions of a script that nothing in it calls. What
+stands in an arm for CUDA (of a test by which `.cuda()` is called) where the other arm loads the
+same file to the CPU.
 
 ## Confidence
 Where no code of the same file, nor of a program beside it, in the folder above, in a folder below

@@ -19,7 +19,8 @@ zeros = torch.zeros(heatmap.shape[0], 1).type_as(heatmap)
 
 ## What is not flagged
 `y.type(x.dtype)` and `y.type(torch.float32)`; tensors of datasets, loaders and `from_numpy`, and
-what is read from none of a device's work: on the CPU the name is one that `type` takes.
+what is read from none of a device's work: on the CPU the name is one that `type` takes. So is what
+a module keeps that is made for one pass, called, and never moved.
 
 ## Fix safety
 Safe: `y.type_as(x)` gives the same dtype, on the device of `x`. The name of a type on CUDA says

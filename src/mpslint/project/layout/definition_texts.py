@@ -16,6 +16,13 @@ HELD_WORDS = (
 says by the numbers that it gives of which dtype batches are."""
 _MOVING_WORDS = (b".to(", b"device")
 """One of these stands in the text of what moves what it is given, wherever that is told."""
+_CLASSES = (b"class ",)
+_LAYERS = (
+    *(b"Conv", b"Linear", b"Norm", b"Embedding", b"Sequential", b"Attention", b"Encoder"),
+    *(b"Parameter", b"ModuleList", b"ModuleDict", b"register_"),
+)
+"""One of these stands in the text of most classes whose objects hold something to move: their
+modules are not read to find that out."""
 _FAR = 80
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
@@ -30,8 +37,11 @@ _CALLS = 3
 """So many calls away from a function, in its module, a group of processes may be started."""
 
 
-def held_words(*, moving: bool) -> tuple[bytes, ...]:
-    """The words for what tells something of machines or dtypes, or, for `moving`, moves things."""
+def held_words(*, moving: bool, empty: bool) -> tuple[bytes, ...]:
+    """The words for what tells something of machines or dtypes, or, for `moving`, moves things; or,
+    for `empty`, that of classes alone, as `may_say` takes it."""
+    if empty:
+        return _CLASSES
     return (*HELD_WORDS, *_MOVING_WORDS) if moving else HELD_WORDS
 
 
@@ -39,6 +49,8 @@ def may_say(data: bytes, name: str, words: tuple[bytes, ...]) -> bool:
     """Whether a module of this text, or one that it takes `name` from, can say of `name` what takes
     one of `words` to say."""
     said = definition_of(data, name) if name.encode("utf-8", "replace") in data else b""
+    if words is _CLASSES:
+        return said is None or (said.startswith(_CLASSES) and not holds_one(said, _LAYERS))
     if said is None or any(word in said for word in words):
         return True
     return _GROUPS in words and _GROUPS in data and _leads_to_groups(data, said)

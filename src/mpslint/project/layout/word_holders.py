@@ -58,6 +58,11 @@ def stands_alone(word: bytes, data: bytes) -> bool:
     return False
 
 
+def is_torchs(word: bytes, data: bytes) -> bool:
+    """Whether a word stands in a text as a name of torch's alone (`torch.Tensor`)."""
+    return not stands_alone(word, data.replace(b"torch." + word, b""))
+
+
 def is_in_word(data: bytes, at: int) -> bool:
     """Whether a word goes on at a place of a text that began before it."""
     return at > 0 and data[at - 1] in _LETTERS

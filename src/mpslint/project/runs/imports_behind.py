@@ -72,7 +72,7 @@ class ImportsBehind:
     def keeps(self, qualified: str) -> bool:
         return False
 
-    def base(self, qualified: str) -> Class | None:
+    def base(self, qualified: str, *, empty: bool = False) -> Class | None:
         return None
 
     def signature(self, qualified: str, *, certain: bool = False) -> Signature | None:

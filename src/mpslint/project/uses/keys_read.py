@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.uses.config_keys import hands_on, places_by
+from mpslint.semantics.uses.config_keys import hands_on, has_own, places_by
 
 if TYPE_CHECKING:
     from mpslint.project.layout.modules import Modules
@@ -41,7 +41,9 @@ class KeysRead:
             context = self._modules.context(other, self._elsewhere)
             if parsed > _MOST_PARSED or context is None:
                 return not key.nested, whole.files
-            if places_by(context, key) or (root is not None and hands_on(context, root)):
+            if places_by(context, key):
+                return True, (other,)
+            if root is not None and not has_own(context, root) and hands_on(context, root):
                 return True, (other,)
         for other in whole.others:
             if other.endswith(".ipynb") and read.search(self._modules.text(other) or b""):

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mpslint.project.layout.whole import PROSE, SETTINGS
-from mpslint.project.layout.word_holders import stands_alone
+from mpslint.project.layout.word_holders import is_torchs, stands_alone
 from mpslint.project.published.published import Published
 from mpslint.project.uses.calls_beside import calls_beside
 from mpslint.project.uses.leading import Leading
@@ -96,6 +96,8 @@ class Mentions:
             if not method and b"import" not in (self._modules.text(other) or b""):
                 if self._texts.is_quoted(whole, other, path, name, is_open=installed):
                     return True, files  # Whoever has the module to look in may be any of them.
+                continue
+            if method and is_torchs(_bytes(name), self._modules.text(other) or b""):
                 continue
             if not method and is_namesake(self._modules, other, path, name):
                 continue

@@ -25,6 +25,8 @@ def is_of_given_number(context: Context, call: ast.Call) -> bool:
     number = _number(call)
     if number is not None and _is_another_than_the_first(context, call, ast.unparse(number)):
         return True
+    if isinstance(number, ast.Name) and _is_each_of_given(context, call, number.id):
+        return True
     if number is None or not _is_asked_for(context, call, ast.unparse(number)):
         return False
     return not _is_given_by_default(context, call, number)
@@ -89,6 +91,34 @@ def _is_another_than_the_first(context: Context, call: ast.Call, number: str) ->
         and ast.unparse(test.left) == number
         for test, outcome, _ in tests_around(context, call)
     )
+
+
+def _is_each_of_given(context: Context, call: ast.Call, number: str) -> bool:
+    """Whether a call is made for each GPU of those that a function is given, and that it cannot do
+    without: `for part, gpu in zip(parts, device_ids):`."""
+    function = context.index.function(call)
+    if function is None:
+        return False
+    parameters = (*function.args.posonlyargs, *function.args.args)
+    needed = {item.arg for item in parameters[: len(parameters) - len(function.args.defaults)]}
+    for loop in context.index.ancestors(call):
+        if isinstance(loop, ast.For):
+            for listed, given in _pairs(loop.target, loop.iter):
+                if isinstance(listed, ast.Name) and listed.id == number:
+                    return isinstance(given, ast.Name) and given.id in needed
+    return False
+
+
+def _pairs(target: ast.expr, given: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """What a loop gives its names from: `zip` and `enumerate` give several."""
+    if not isinstance(given, ast.Call) or not isinstance(given.func, ast.Name):
+        return [(target, given)]
+    names = target.elts if isinstance(target, ast.Tuple) else []
+    if given.func.id == "enumerate":
+        names = names[1:]
+    elif given.func.id != "zip":
+        return []
+    return list(zip(names, given.args, strict=False))
 
 
 def _compares(test: ast.expr, number: str, operator: type[ast.cmpop]) -> bool:

@@ -8,7 +8,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
+from mpslint.semantics.destinations.given_the_cpu import stays_on_the_cpu
 from mpslint.semantics.names.unpacked import bound_part
+from mpslint.semantics.saved.copies import copies
 from mpslint.semantics.saved.file_names import pattern_of, spelling_of
 from mpslint.semantics.saved.kept_numbers import is_made_of_numbers
 from mpslint.semantics.saved.numbered_files import numbered_place
@@ -205,7 +207,7 @@ def _saving(context: Context) -> set[FunctionNode | None]:
 
 
 def _copying(context: Context) -> set[FunctionNode | None]:
-    return {context.index.function(copy) for copy in _copies(context)}
+    return {context.index.function(copy) for copy in copies(context)}
 
 
 def savers_of_states(context: Context) -> set[str]:
@@ -458,18 +460,20 @@ def opened(context: Context, node: ast.expr) -> ast.expr | None:
 
 def _copies_first(context: Context, saved: ast.Call) -> bool:
     """`net.eval().cpu()` before `torch.save(net.state_dict(), ...)` in the same function, or
-    `state[key] = value.cpu()` before `torch.save(state, ...)`."""
+    `state[key] = value.cpu()` before `torch.save(state, ...)`; or a function that all who call it
+    tell to work on the CPU."""
     kept = _argument(saved, 0, "obj")
     return kept is not None and (
         _copied_first(context, saved, kept)
         or (is_made_of_numbers(context, kept) and not _owners_of(context, kept))
+        or stays_on_the_cpu(context, saved.lineno)
     )
 
 
 def _copied_first(context: Context, saved: ast.Call, kept: ast.expr) -> bool:
     spelled = {ast.unparse(x) for x in ast.walk(kept) if isinstance(x, ast.Name | ast.Attribute)}
     function = context.index.function(saved)
-    for copy in _copies(context):
+    for copy in copies(context):
         if context.index.within(copy, kept):
             return True
         if context.index.function(copy) is not function or copy.lineno >= saved.lineno:
@@ -487,14 +491,3 @@ def _copied_first(context: Context, saved: ast.Call, kept: ast.expr) -> bool:
         ):
             return True
     return False
-
-
-def _copies(context: Context) -> Iterator[ast.Call]:
-    """`x.cpu()`, `x.to("cpu")`, `x.to(torch.device("cpu"))`."""
-    yield from context.index.calls.get("cpu", ())
-    for move in context.index.calls.get("to", ()):
-        if move.args and any(
-            isinstance(item, ast.Constant) and item.value == "cpu"
-            for item in ast.walk(move.args[0])
-        ):
-            yield move

@@ -12,8 +12,11 @@ class Sought(NamedTuple):
     """Those of classes are, too."""
     moving: bool = False
     """Those are, too, that move what they are given to wherever they are told."""
+    empty: bool = False
+    """Only those are of classes whose objects may hold nothing that could be moved."""
 
 
 PLAIN = Sought()
 CLASSES = Sought(classes=True)
 MOVING = Sought(classes=True, moving=True)
+EMPTY = Sought(classes=True, empty=True)

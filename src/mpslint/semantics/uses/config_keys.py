@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from mpslint.facts.priors import makes_config, places_elsewhere
 from mpslint.records import NamedTuple
+from mpslint.semantics.names.unpacked import bound_part
+from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.terms.value_tables import TENSOR_METHODS
 from mpslint.semantics.uses.idle_devices import only_chooses
+from mpslint.semantics.uses.unread_options import option_at
 
 if TYPE_CHECKING:
     from mpslint.model import Finding
@@ -29,6 +33,11 @@ _MEMO = "what configurations are written in"
 _ANSWERS = "keys of configurations that nobody reads"
 _KEEPING = (ast.Assign, ast.AnnAssign, ast.Return)
 """Statements that keep a configuration, or hand it on."""
+ALL_OPTIONS = "vars"
+"""What takes all options of a program at once (`vars(args)`): the root of each of them."""
+# Fact: attributes of torch's layers, and of tensors, that are tensors.
+_KEPT_BY_LAYERS = frozenset({"weight", "bias", "data", "grad", "running_mean", "running_var"})
+_OF_TENSORS = frozenset({"shape", "dtype", "ndim", "requires_grad"})
 _EXPRESSIONS = (ast.IfExp, ast.BoolOp, ast.Compare, ast.UnaryOp, ast.Call)
 """What a choice of a device is made of."""
 
@@ -72,9 +81,14 @@ def _is_unread(context: Context, key: Key) -> bool:
 def places_by(context: Context, key: Key) -> bool:
     """Whether a file reads a key, and does more than look at what it finds."""
     return any(
-        not _is_looked_at(context, use)
+        key.root == ALL_OPTIONS or not _is_looked_at(context, use)
         for use in (*_items(context, key.path[-1]), *_attributes(context, key))
     )
+
+
+def has_own(context: Context, root: str) -> bool:
+    """Whether a file that takes all options of a program has a parser, and so means its own."""
+    return root == ALL_OPTIONS and bool(context.index.calls.get("ArgumentParser"))
 
 
 def hands_on(context: Context, name: str) -> bool:
@@ -121,12 +135,49 @@ def _attributes(context: Context, key: Key) -> Iterator[ast.expr]:
     if not key.by_attribute:
         return
     of_tensors = key.nested and key.path[-1] == "device"
+    of_option = key.root == ALL_OPTIONS and key.path[-1] == "device"
     for use in context.index.attributes.get(key.path[-1], ()):
         if not isinstance(use.ctx, ast.Load):
+            continue
+        if of_option and _is_of_tensor(context, use.value):
             continue
         if of_tensors and _last(use.value) != key.path[-2]:
             continue
         yield use
+
+
+def _is_of_tensor(context: Context, node: ast.expr) -> bool:
+    """Whether something that has a device is a tensor, or torch: it is known, called as a tensor
+    that layers keep, or asked in its function what tensors have."""
+    if _last(node) in _KEPT_BY_LAYERS or context.values.of(node).kind is Kind.TENSOR:
+        return True
+    if (context.resolve(node) or "").partition(".")[0] == "torch":
+        return True  # `torch.device`
+    if not isinstance(node, ast.Name):
+        return False
+    bindings = context.flow.reaching(node)
+    parts = [bound_part(binding, node.id) for binding in bindings]
+    if parts and all(part is not None and _last(part) in _KEPT_BY_LAYERS for part in parts):
+        return True
+    function = context.index.function(node)
+    return any(
+        context.index.function(use) is function and _asks_a_tensor(context, use)
+        for use in context.index.names.get(node.id, ())
+    )
+
+
+def _asks_a_tensor(context: Context, use: ast.Name) -> bool:
+    """`x.shape`, `x.size()`, `x * 2`, `x < 3`, which no options have: `args.size` is a number."""
+    asked = context.index.parents[use]
+    if isinstance(asked, ast.BinOp):
+        return isinstance(asked.op, ast.Sub | ast.Mult | ast.Div | ast.MatMult)
+    if isinstance(asked, ast.Compare):
+        return isinstance(asked.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+    if not isinstance(asked, ast.Attribute):
+        return False
+    call = context.index.parents[asked]
+    is_called = isinstance(call, ast.Call) and call.func is asked
+    return asked.attr in (TENSOR_METHODS | {"size", "dim"} if is_called else _OF_TENSORS)
 
 
 def _last(node: ast.expr) -> str | None:
@@ -178,6 +229,9 @@ def _is_only_asked(context: Context, key: Key) -> bool:
 def _key_at(context: Context, finding: Finding) -> Key | None:
     """The key under which what a finding is about is written."""
     source = context.source
+    option = option_at(context, finding.row)
+    if option is not None:
+        return Key((option,), ALL_OPTIONS, by_attribute=True, nested=False)
     for node in _written_in(context, finding.row):
         if source.position(source.span(node)[0])[1] == finding.column:
             return _key_of(context, node)

@@ -84,13 +84,18 @@ def _is_idle_attribute(context: Context, row: int) -> bool:
             and only_chooses(context, statement.value)
             and has_own_methods(context, owner, target.attr)
             and all(
-                isinstance(use.ctx, ast.Store)
+                isinstance(use.ctx, ast.Store) or _is_torchs(context, use)
                 for use in context.index.attributes.get(target.attr, ())
             )
             and not any(text.value == target.attr for text in context.index.strings)
             and not context.elsewhere.uses(context.source.path, target.attr, method=True)
         )
     return False
+
+
+def _is_torchs(context: Context, use: ast.Attribute) -> bool:
+    """`torch.Tensor` is nothing of an object that keeps its type as `self.Tensor`."""
+    return (context.resolve(use.value) or "").partition(".")[0] == "torch"
 
 
 def _assigned(statement: ast.stmt) -> Iterator[tuple[str | None, ast.expr | None]]:

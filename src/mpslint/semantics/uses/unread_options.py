@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.uses.switch_defaults import destination
 
 if TYPE_CHECKING:
@@ -33,6 +34,66 @@ def is_unread_option(context: Context, statement: ast.stmt) -> bool:
     return bool(answers) and not any(
         not isinstance(use.value, ast.Name) or use.value.id in answers  # type: ignore[operator]
         for use in context.index.attributes.get(name, ())
+    )
+
+
+def option_at(context: Context, row: int) -> str | None:
+    """The name of the option that a line adds to a parser of this file, where it and its answers
+    are given back, or handed to functions of the project or of torch, and to nobody else."""
+    for call in context.index.calls.get("add_argument", ()):
+        if call.lineno <= row <= (call.end_lineno or 0) and isinstance(call.func, ast.Attribute):
+            parser = call.func.value
+            is_known = isinstance(parser, ast.Name) and _stays_in_project(context, parser.id)
+            return destination(call) if is_known and _answers_stay(context) else None
+    return None
+
+
+def _answers_stay(context: Context) -> bool:
+    for call in (call for word in _PARSING for call in context.index.calls.get(word, ())):
+        kept = context.index.parents[call]
+        if isinstance(kept, ast.Return):
+            continue
+        if not isinstance(kept, ast.Assign) or len(kept.targets) != 1:
+            return False
+        (target,) = kept.targets
+        if isinstance(target, ast.Tuple) and target.elts:
+            target = target.elts[0]
+        if not isinstance(target, ast.Name) or not _stays_in_project(context, target.id):
+            return False
+    return True
+
+
+def _stays_in_project(context: Context, name: str) -> bool:
+    elsewhere = context.elsewhere
+    if name in context.names.module.bindings:
+        if elsewhere is None or elsewhere.takes(context.source.path, name):
+            return False
+    return all(
+        _is_seen(context, use)
+        for use in context.index.names.get(name, ())
+        if isinstance(use.ctx, ast.Load)
+    )
+
+
+def _is_seen(context: Context, use: ast.Name) -> bool:
+    """Whether it is seen what becomes of a parser or of its answers here: an attribute is read,
+    they are given back, or to a function that can be looked at."""
+    parent = context.index.parents[use]
+    if isinstance(parent, ast.Attribute | ast.Return):
+        return True
+    call = context.index.parents[parent] if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or call.func is use:
+        return False
+    called = call.func
+    if isinstance(called, ast.Name):
+        found = context.names.bindings(called.id, called)
+        if len(found) == 1 and isinstance(found[0].node, (*FUNCTIONS, ast.ClassDef)):
+            return True
+        if called.id == "print":
+            return True
+    qualified = context.resolve(called) or ""
+    return qualified.startswith("torch.") or (
+        "." in qualified and context.definition_elsewhere(qualified) is not None
     )
 
 

@@ -38,11 +38,68 @@ def raising_types(context: Context) -> Iterator[ast.Call]:
         asked = asked_for_type(call.args[0])
         if asked is not None and context.values.of(asked).on_cpu:
             continue
+        if asked is not None and _is_kept_by_new_module(context, asked):
+            continue
         if only_tests_run(context, call) or not context.worlds.reach(call) & MACS:
             continue
         is_computed = asked is not None and is_device_tensor(context, asked)
         if is_computed or context.passes.around(call) is not None:
             yield call
+
+
+def _is_kept_by_new_module(context: Context, asked: ast.expr) -> bool:
+    """Whether a tensor is an attribute of a module that is made for one pass, called there and
+    never moved (`encoding = Encoding(3)` ... `encoding(x)`): it stays on the CPU, where it was
+    made."""
+    owner = context.index.enclosing(asked, ast.ClassDef)
+    if not isinstance(asked, ast.Attribute) or not isinstance(owner, ast.ClassDef):
+        return False
+    if not isinstance(asked.value, ast.Name) or asked.value.id != "self":
+        return False
+    kept = list(_kept_as(context, owner, asked.attr))
+    if not kept or not all(context.values.of(value).on_cpu for value in kept):
+        return False
+    makers = [
+        use
+        for use in context.index.names.get(owner.name, ())
+        if not context.index.within(use, owner)  # `super(Encoding, self).__init__()`
+    ]
+    if not makers or not all(_is_only_called(context, use) for use in makers):
+        return False
+    others = context.elsewhere
+    return others is not None and not others.uses(context.source.path, owner.name, method=False)
+
+
+def _kept_as(context: Context, owner: ast.ClassDef, name: str) -> Iterator[ast.expr]:
+    """What a class keeps under a name, be it as a buffer."""
+    for statement in context.index.of(ast.Assign):
+        if context.index.within(statement, owner) and any(
+            isinstance(target, ast.Attribute) and target.attr == name
+            for target in statement.targets
+        ):
+            yield statement.value
+    for call in context.index.calls.get("register_buffer", ()):
+        if context.index.within(call, owner) and len(call.args) > 1:
+            if isinstance(call.args[0], ast.Constant) and call.args[0].value == name:
+                yield call.args[1]
+
+
+def _is_only_called(context: Context, use: ast.Name) -> bool:
+    """Whether a class makes an object here that a function holds under a name, only to call it."""
+    made = context.index.parents[use]
+    kept = context.index.parents[made]
+    if not isinstance(made, ast.Call) or made.func is not use or not isinstance(kept, ast.Assign):
+        return False
+    (target, *more) = kept.targets
+    if more or not isinstance(target, ast.Name) or context.index.function(kept) is None:
+        return False
+    scope = context.names.scope_of(target)
+    return all(
+        one is target
+        or (isinstance(call := context.index.parents[one], ast.Call) and call.func is one)
+        for one in context.index.names[target.id]
+        if context.names.owner(target.id, one) is scope
+    )
 
 
 def _is_name_of_type(context: Context, node: ast.expr) -> bool:

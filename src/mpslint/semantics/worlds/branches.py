@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import names_request
 from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.giving_up import gives_up
 from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.syntax.saying import only_says
 from mpslint.semantics.worlds.comparing import equal
@@ -45,11 +46,19 @@ from mpslint.semantics.worlds.values import (
 
 _EFFECTS = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
 
+_QUESTIONS = frozenset(name.rpartition(".")[2] for name in facts.ANSWERS)
 _SKIPPING = frozenset({"skipTest", *(name.rpartition(".")[2] for name in facts.SKIPS)})
 
 
 class Branches(Expressions):
     def s_If(self, node: ast.If) -> None:
+        whole, is_not = node.test, False
+        while isinstance(whole, ast.UnaryOp) and isinstance(whole.op, ast.Not):
+            whole, is_not = whole.operand, not is_not
+        if self.is_function_itself(whole) and gives_up(node.body if is_not else node.orelse):
+            mask = self.frame.mask
+            self.fork(node, 0 if is_not else mask, mask if is_not else 0, NO_TESTS, [])
+            return
         if self.starts_groups and isinstance(node.test, ast.Compare) and starts_group(node.body):
             asked = answered(node.test, one(self.eval(node.test.left), self.frame.mask))
             if asked is not None:
@@ -61,6 +70,14 @@ class Branches(Expressions):
             self.told_only.update((test, says and self.told_only.get(test, True)) for test in tests)
         refined = self.refined(node.test, no) if tests else []
         self.fork(node, yes, no, tests, refined)
+
+    def is_function_itself(self, node: ast.expr) -> bool:
+        """`torch.cuda.is_available` without its call, which is true everywhere: what a choice by it
+        means is a question, but a refusal by it turns nobody away."""
+        if not isinstance(node, ast.Attribute | ast.Name) or last_name(node) not in _QUESTIONS:
+            return False
+        named = one(self.named_only(node), ALL)
+        return named.kind == NAME and str(named.v) in facts.ANSWERS
 
     def _for_tests(self, node: ast.If, yes: int, no: int) -> tuple[int, int]:
         """A test that skips itself where there is no CUDA is about CUDA, as one with a mark is that

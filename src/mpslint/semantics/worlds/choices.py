@@ -88,6 +88,8 @@ def written(
             if event.kind is Kind.KEPT and followed(event):
                 continue
             for node in places(atom):
+                if event.kind is Kind.KEPT and atom.maybe and _is_insisted_on(worlds, node):
+                    continue  # Who may choose another is told by the program itself.
                 if event.kind is Kind.LOADED and _within(node, event.node):
                     continue  # The finding of load-map-location.
                 if node not in seen and not worlds.lacks_objects(node):
@@ -124,6 +126,22 @@ def _is_handed_on(worlds: Worlds, event: Event) -> bool:
     return any(
         atom.kind == DEVICE and atom.v == "cuda" and _goes_somewhere(worlds, event, atom)
         for _, atom in cases_of(event.value, event.worlds)
+    )
+
+
+def _is_insisted_on(worlds: Worlds, node: ast.expr) -> bool:
+    """Whether a program turns every Mac away, and by the device that was chosen, before it places
+    anything on it: `if device.type != "cuda" or not torch.cuda.is_available(): raise`."""
+    used = [
+        event
+        for event in worlds.events(Kind.PLACED, Kind.LOADED)
+        if any(node in places(atom) for _, atom in cases_of(event.value, event.worlds))
+    ]
+    return bool(used) and all(
+        event.cuda_alone
+        and not MAC & ~event.refused
+        and not event.tests.isdisjoint(worlds.run.device_tests)
+        for event in used
     )
 
 

@@ -355,6 +355,8 @@ class ControlFlow(Probes, Branches):
 
     def s_Assert(self, node: ast.Assert) -> None:
         frame = self.frame
+        if self.is_function_itself(node.test):
+            return
         yes, _, tests = self.cond(node.test)
         before = frame.mask
         is_own = not yes & MACS and not tests.isdisjoint(self.own_tests)

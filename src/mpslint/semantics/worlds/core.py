@@ -59,8 +59,8 @@ class Project(Protocol):
         """Whether a name is that of an object which a module of the project keeps, or a class or
         an object of it has as an attribute."""
 
-    def base(self, qualified: str) -> Class | None:
-        """An imported class."""
+    def base(self, qualified: str, *, empty: bool = False) -> Class | None:
+        """An imported class; or one whose objects may, by its text, be `empty` of what is moved."""
 
     def signature(self, qualified: str, *, certain: bool = False) -> Signature | None:
         """What a function or class of the project can be given, as it seems; or, of one of the
@@ -152,6 +152,8 @@ class Core:
     cuda_tests: set[ast.expr]
     refusing: dict[ast.expr, Place]
     """Calls of functions of other files that refuse to run without CUDA: where these refuse."""
+    empty_moves: set[ast.AST]
+    """Calls of `to` on modules that hold nothing to move, whatever device is written out there."""
     own_moves: dict[ast.Call, Function]
     """Calls of a `cuda` method of the project's own: which."""
     read_attributes: frozenset[str]

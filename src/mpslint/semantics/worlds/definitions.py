@@ -12,9 +12,9 @@ from mpslint.semantics.names.cells import cells_of, imported_in
 from mpslint.semantics.syntax.expressions import last_name, maker
 from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.syntax.node_kinds import of_kinds
-from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
+from mpslint.semantics.worlds.machines import ALL, GPUS, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.parametrized import Parametrized, with_symbol
-from mpslint.semantics.worlds.runners import is_test
+from mpslint.semantics.worlds.runners import is_test, takes_several_gpus
 from mpslint.semantics.worlds.state import Class, Env, Function, FunctionNode, is_dataset
 from mpslint.semantics.worlds.values import (
     CLASS,
@@ -78,6 +78,8 @@ class Definitions(Parametrized):
             function.mask &= self._through_decorators(node, function)
             if node in self._cells:
                 function.cases = self._handed_by_cells(node)
+        if self.count_of("device_ids") and is_test(function) and takes_several_gpus(function):
+            function.mask &= GPUS
         if in_class:
             assert frame.cls is not None
             frame.cls.methods[node.name] = function

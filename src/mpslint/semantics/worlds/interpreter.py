@@ -93,7 +93,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self.slots = {}
         self.device_tests, self.cuda_tests, self.kept_answers = set(), set(), set()
         self.refusing, self.toolkit_tests = {}, set()
-        self.own_moves = {}
+        self.own_moves, self.empty_moves = {}, set()
         self.mps_tests, self.decided = set(), set()
         self.own_tests, self.names_gloo = set(), b"gloo" in text
         self.chosen = set()

@@ -7,6 +7,7 @@ from functools import partial
 
 from mpslint.facts import machines as facts
 from mpslint.facts.handed_tensors import HANDING
+from mpslint.semantics.terms.value_tables import TENSOR_METHODS
 from mpslint.semantics.worlds.arrays import Arrays
 from mpslint.semantics.worlds.comparing import is_strategy
 from mpslint.semantics.worlds.configurations import asked
@@ -52,6 +53,7 @@ from mpslint.semantics.worlds.values import (
     device,
     dtype_of,
     holds_device,
+    is_bare,
     is_none,
     lift,
     one,
@@ -62,6 +64,8 @@ from mpslint.semantics.worlds.values import (
 from mpslint.semantics.worlds.weights import part_of_state, weights
 from mpslint.semantics.worlds.wide_modules import wide_dtype
 
+_OF_TENSORS = TENSOR_METHODS | facts.MIXING_METHODS | facts.REDUCING | facts.OF_OTHER_DTYPE.keys()
+"""Names of methods that may well be a tensor's."""
 _MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, NAMESPACE, HOST})
 """What may have a method `.cuda()` of torch's; of what is unknown most have, and it
 is a namespace once an attribute of it is set (`model.fc = ...`)."""
@@ -171,13 +175,26 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
     # moves
 
     def _to_cuda(self, node: ast.Call, base: Value, atom: Atom) -> Value:
-        empty = atom.kind == INSTANCE and atom.v.module and holds_nothing(atom.v)
+        empty = self._is_empty(node, atom)
         self.emit(Kind.MOVED, node, value=Atom(MODULE, ("cpu", BARE)) if empty else base)
         if atom.kind == INSTANCE and not atom.v.module:
             return base
         result = self.on_device(base, ACCELERATOR)
         self._carries(node, base, result)
         return result
+
+    def _is_empty(self, node: ast.Call, atom: Atom) -> bool:
+        """Whether what is moved is a module that holds nothing to move."""
+        if atom.kind == MODULE:
+            return is_bare(atom)
+        if atom.kind == INSTANCE:
+            return bool(atom.v.module) and holds_nothing(atom.v)
+        made = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if atom.kind != UNKNOWN or not isinstance(made, ast.Call) or self.project is None:
+            return False
+        named = one(self.named_only(made.func), self.frame.mask)
+        cls = self.project.base(str(named.v), empty=True) if named.kind == NAME else None
+        return cls is not None and cls.module and holds_nothing(cls)
 
     def _to(self, node: ast.Call, base: Value, args: list[Value], keywords: Env) -> Value:
         place = keywords.get("device")
@@ -203,6 +220,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
             place = lift(lambda item: device(where(item) or "?"), place)
             return self._arrived(node, base, place, dtype)
         place = self.place(place, node)
+        if self.recording and _is_written_out(node) and self._is_empty(node, atom):
+            self.empty_moves.add(node)
         if atom.kind in (MAPPING, SEQUENCE) or (atom.kind == INSTANCE and not atom.v.module):
             return base
         result = self._arrived(node, base, place, dtype)
@@ -320,6 +339,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
             dtype = self.dtype_of(keywords.get("dtype"))
             self.wide(base, node, dtype)
             return lift(lambda item: _with_dtype(item, dtype), base)
+        if name not in _OF_TENSORS and any(map(_is_on_cpu, (*args, *keywords.values()))):
+            return UNK  # A tensor meets none of the CPU's: what was moved is somebody's module.
         return base
 
     def _hook(self, node: ast.Call, base: Value, hook: Value) -> None:
@@ -334,6 +355,11 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
                 made.v.handed.pop()
                 made.v.escaped = bool(made.v.handed)
             self.call_function(made.v, node, given, {}, bound=False)
+
+
+def _is_on_cpu(value: Value) -> bool:
+    atom = one(value, MACS)
+    return atom.kind == TENSOR and where(atom) == "cpu"
 
 
 def _on_cpu(atom: Atom) -> Atom:
@@ -366,3 +392,9 @@ def _with_dtype(atom: Atom, dtype: str | None) -> Atom:
     if atom.kind in (TENSOR, MODULE):
         return Atom(atom.kind, (atom.v[0], dtype), None, atom.tests)
     return UNK
+
+
+def _is_written_out(move: ast.Call) -> bool:
+    """Whether a move names its device itself: `to("cuda")`."""
+    given = [*move.args[:1], *(item.value for item in move.keywords if item.arg == "device")]
+    return any(isinstance(item, ast.Constant | ast.Call) for item in given)

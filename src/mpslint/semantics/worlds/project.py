@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.terms.facts_known import NOBODY
-from mpslint.semantics.terms.sought import CLASSES, MOVING
+from mpslint.semantics.terms.sought import CLASSES, EMPTY, MOVING
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
 from mpslint.semantics.worlds.values import CLASS, Atom, Value
@@ -85,8 +85,8 @@ class Imports:
     def answer_kept(self, attribute: str) -> Answer | None:
         return self._elsewhere.answer_kept(self._path, attribute)
 
-    def base(self, qualified: str) -> Class | None:
-        value = self._elsewhere.held(self._path, qualified, CLASSES)
+    def base(self, qualified: str, *, empty: bool = False) -> Class | None:
+        value = self._elsewhere.held(self._path, qualified, EMPTY if empty else CLASSES)
         if value.__class__ is not Atom or value.kind != CLASS:
             return None
         cls: Class = value.v

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Container
 
+from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.state import Function
 
 # Fact: unittest (`TestCase`) and pytest ("xunit-style setup").
@@ -16,6 +18,25 @@ AROUND_EACH = frozenset({"setUp", "tearDown", "setup_method", "teardown_method"}
 def is_test(function: Function) -> bool:
     """Whether a function is a test, or a part of a case of unittest's."""
     return _of_test_case(function) or function.node.name.startswith("test_")
+
+
+def takes_several_gpus(function: Function) -> bool:
+    """Whether a test spreads something over GPUs of several numbers, whatever is the case: it fails
+    where there are fewer."""
+    return any(
+        isinstance(call, ast.Call) and _names_several(call)
+        for statement in function.node.body
+        if isinstance(statement, ast.Assign | ast.Expr | ast.Return)
+        for call in of_kinds(statement, {ast.Call})
+    )
+
+
+def _names_several(call: ast.Call) -> bool:
+    """`DataParallel(net, device_ids=[0, 1])`"""
+    given = next((item.value for item in call.keywords if item.arg == "device_ids"), None)
+    items = given.elts if isinstance(given, ast.List | ast.Tuple) else []
+    numbers = {item.value for item in items if isinstance(item, ast.Constant)}
+    return len(numbers) == len(items) > 1
 
 
 def runs_with_defaults(function: Function, fixtures: Container[str], *, script: bool) -> bool:

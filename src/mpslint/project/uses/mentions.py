@@ -384,8 +384,7 @@ class Mentions:
         ]
 
     def _takes(self, context: Context, path: str, name: str) -> bool:
-        """Whether a file may have a name from the one at `path`: what it defines itself is
-        another."""
+        """Whether a file may have a name from the one at `path`, and does not define another."""
         bindings = context.names.module.bindings.get(name, ())
         return not bindings or any(
             binding.kind == "import"

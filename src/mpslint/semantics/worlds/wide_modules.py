@@ -191,10 +191,13 @@ class _Constructor:
         return module == "torch.nn" and last[:1].isupper() and last not in facts.BARE_MODULES
 
     def _tensor(self, value: ast.expr) -> str | None:
-        """The dtype of a tensor, where it is sure."""
-        home = self._cls.home
-        if home is not None and value in home.wide_parts:
-            return str(home.wide_parts[value])
+        """The dtype of a tensor, where it is sure: by what is written, or by what it was when the
+        file was run, which tells no complex numbers from those that they are made of."""
+        home, written = self._cls.home, self._written(value)
+        seen = home.wide_parts.get(value) if home is not None else None
+        return written if written is not None or seen is None else str(seen)
+
+    def _written(self, value: ast.expr) -> str | None:
         if isinstance(value, ast.Name):
             stores = [
                 item

@@ -4,7 +4,8 @@
 
 Each runs in a process of its own, with the same seeds. What it prints, how often torch gives a
 tensor of the GPU and how it ends are compared; one that differs from itself in a second run is
-named apart. Exit code 1 where a fixed program does something else.
+named apart. Exit code 1 where a fixed program does something else, 2 where
+nothing came to a GPU.
 """
 
 from __future__ import annotations
@@ -109,20 +110,25 @@ def main() -> int:
                 )
                 for kind in kinds
             }
-    unlike = [name for name in changed if found["original"][name] != found["again"][name]]
-    other = [
-        name
-        for name in changed
-        if name not in unlike and found["original"][name] != found["fixed"][name]
-    ]
-    used = [name for name in changed if found["fixed"][name][2]]
     raising = [name for name in changed if found["original"][name][1]]
-    print(f"programs: {len(names)}, with safe fixes: {len(changed)}")
-    print(f"the same, original and fixed: {len(changed) - len(unlike) - len(other)}")
+    ran = [name for name in changed if name not in raising]
+    unlike = [name for name in ran if found["original"][name] != found["again"][name]]
+    alike = [name for name in ran if name not in unlike]
+    other = [name for name in alike if found["original"][name] != found["fixed"][name]]
+    used = [name for name in changed if found["fixed"][name][2]]
+    print(f"programs: {len(names)}, with safe fixes: {len(changed)}, of these run: {len(ran)}")
+    print(f"the same, original and fixed: {len(alike) - len(other)} of {len(alike)}")
     print(f"differ from themselves: {len(unlike)} {' '.join(unlike)}")
-    print(f"use the GPU once fixed: {len(used)}; raise as they are: {len(raising)}")
+    print(f"use the GPU once fixed: {len(used)}")
+    for name in raising:
+        print(
+            f"{name} raises as it is, {found['original'][name][1]}; fixed: {found['fixed'][name]}"
+        )
     for name in other:
         print(f"{name}: {found['original'][name]} became {found['fixed'][name]}")
+    if not used:
+        print("nothing came to a GPU of CUDA: nothing was compared", file=sys.stderr)
+        return 2
     return 1 if other else 0
 
 

@@ -291,6 +291,37 @@ def test_files_that_change_together_are_judged_as_they_become(model: Path) -> No
     assert '"mps"' in texts["use.py"]
 
 
+UNREAD = """\
+import torch
+
+
+class Base(torch.nn.Module):
+    def __init__(self, gpu):
+        super().__init__()
+        self.device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+        self.{name} = torch.cuda.FloatTensor if gpu else torch.Tensor
+
+    def move(self, x):
+        return x.to(self.device)
+
+
+print(Base(1).move(torch.ones(2)){use})
+"""
+
+
+def test_a_type_that_nobody_reads_keeps_no_selection_from_mps(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("A project.\n")
+    (tmp_path / "main.py").write_text(UNREAD.format(name="kind_of_tensor", use=""))
+    assert "mps" in together(tmp_path, "main.py")["main.py"]
+
+
+def test_a_type_that_somebody_reads_keeps_it(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("A project.\n")
+    use = ", Base(1).kind_of_tensor(2)"
+    (tmp_path / "main.py").write_text(UNREAD.format(name="kind_of_tensor", use=use))
+    assert "mps" not in together(tmp_path, "main.py")["main.py"]
+
+
 SCORER = """\
 import torch
 

@@ -18,6 +18,7 @@ from mpslint.patterns.text import holds_comment, replace
 from mpslint.records import NamedTuple
 from mpslint.semantics.terms.facts_known import CUDA_SETTLED
 from mpslint.semantics.terms.legacy_types import CUDA_TYPES, DTYPE_OF_TYPE
+from mpslint.semantics.uses.idle_devices import is_idle_device
 from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def find_aliases(context: Context) -> list[Alias] | None:
         for node in context.index.attributes.get(type_name, ()):
             if context.resolve(node) != f"torch.cuda.{type_name}":
                 continue
+            if is_idle_device(context, node.lineno):
+                continue  # Nobody reads what it is kept in.
             if (
                 with_operand(context, node) is not None
                 or direct_use(context, node) is not None

@@ -72,6 +72,18 @@ def test_a_number_that_is_given_to_a_type_stays_beside_a_helper(
     assert (device in text, "device = get_device()" in text) == (not is_shared, is_shared)
 
 
+@pytest.mark.parametrize(("number", "selections"), [("0", 1), ('"cuda:0"', 1), ("1", 2)])
+def test_who_makes_the_first_gpu_the_current_one_needs_one_selection(
+    cli: Cli, files: Path, number: str, selections: int
+) -> None:
+    (files / "moves.py").write_text(
+        f"import torch\n\ntorch.cuda.set_device({number})\nnet = torch.nn.Linear(2, 2).cuda(0)\n"
+        "print(net(torch.ones(1, 2).cuda()))\n"
+    )
+    fix(cli, "moves.py")
+    assert (files / "moves.py").read_text().count('torch.device("cuda') == selections
+
+
 def test_another_gpu_than_the_first_stays_in_place_in_every_style(cli: Cli, files: Path) -> None:
     fix(cli, "--style", "helper", "select.py")
     text = (files / "select.py").read_text()

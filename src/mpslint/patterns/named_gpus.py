@@ -11,7 +11,19 @@ if TYPE_CHECKING:
 
 def changes_gpu(context: Context) -> bool:
     """Whether the file makes another GPU than the first the current one."""
-    return next(context.calls_of("torch.cuda.set_device", "torch.cuda.device"), None) is not None
+    calls = context.calls_of("torch.cuda.set_device", "torch.cuda.device")
+    return any(not _is_of_the_first(call) for call in calls)
+
+
+def _is_of_the_first(call: ast.Call) -> bool:
+    """`torch.cuda.set_device(0)`, by whatever it is named."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return (
+        len(given) == 1
+        and isinstance(given[0], ast.Constant)
+        and type(given[0].value) in (int, str)
+        and given[0].value in (0, "cuda:0")
+    )
 
 
 def several_gpus(context: Context) -> bool:

@@ -113,3 +113,14 @@ def test_what_may_be_made_or_found_elsewhere_is_told(tmp_path: Path, place: str,
 )
 def test_a_name_that_a_module_may_have_is_told(tmp_path: Path, place: str, text: str) -> None:
     assert found(tmp_path, "from ocr.core.data import batches", **{place: text})
+
+
+@pytest.mark.parametrize("name", [".gitignore", "ocr/.gitignore", "Makefile", "pyproject.toml"])
+def test_the_answer_rests_on_the_texts_that_may_speak_of_the_place(
+    tmp_path: Path, name: str
+) -> None:
+    assert found(tmp_path, GONE) == []
+    path, settings = tmp_path / "old.py", Settings(select=("MPS102",))
+    neighbours = Neighbours(settings)
+    lint(SourceFile(str(path), path.read_bytes()), settings, elsewhere=neighbours)
+    assert str(tmp_path / name) in {one.path for one in neighbours.consulted()}

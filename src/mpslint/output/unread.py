@@ -6,7 +6,9 @@ A program that reads one of them may show nobody what stderr holds.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

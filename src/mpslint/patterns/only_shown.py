@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.saying import SAYING
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _ABOUT_CUDA = ("torch.cuda.", "torch.version.", "torch.backends.cudnn.")
-_LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "log", "echo"})
-"""Names under which Python's logging, and what is made like it, take a text."""
 _PLAIN = (
     ast.JoinedStr,
     ast.FormattedValue,
@@ -52,7 +52,7 @@ def _says(context: Context, call: ast.Call) -> bool:
         return call.func.id == "print" and not context.names.bindings("print", call.func)
     return (
         isinstance(call.func, ast.Attribute)
-        and call.func.attr in _LOGGING
+        and call.func.attr in SAYING
         and isinstance(call.func.value, ast.Name | ast.Attribute)
     )
 

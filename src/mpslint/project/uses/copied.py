@@ -78,22 +78,31 @@ class Copied:
         """Whether something else than copies that nobody comes to leads to a module."""
         if path in self._come_to:
             return self._come_to[path]
-        seen, todo = {path}, [path]
+        seen: dict[str, str | None] = {path: None}
+        """Each with the one that it leads to."""
+        todo = [path]
         while todo:
             one = todo.pop()
             if self._is_started(whole, one):
-                self._come_to[path] = True
-                return True
+                return self._is_reached(seen, one)
             for other, how in self._leading.to(whole, one):
                 if other in seen or not self._is_meant(whole, other, how, one):
                     continue
                 if self._come_to.get(other) or not self._may_be_left(whole, other):
-                    self._come_to[path] = True
-                    return True
-                seen.add(other)
-                todo.append(other)
+                    return self._is_reached(seen, one)
+                if other not in self._come_to:
+                    seen[other] = one
+                    todo.append(other)
         self._come_to.update(dict.fromkeys(seen, False))
         return False
+
+    def _is_reached(self, leading: dict[str, str | None], path: str) -> bool:
+        """Keeps that somebody comes to a module, and to all that it leads to."""
+        one: str | None = path
+        while one is not None:
+            self._come_to[one] = True
+            one = leading[one]
+        return True
 
     def _is_started(self, whole: Whole, path: str) -> bool:
         name = os.path.basename(path)

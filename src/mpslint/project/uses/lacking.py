@@ -11,10 +11,11 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches, understood
+from mpslint.folders.gitignore import NAME as IGNORES
 from mpslint.folders.gitignore import extended
 from mpslint.project.layout.added_folders import WORD, added_folders
 from mpslint.project.layout.definition_texts import definition_of
@@ -71,6 +72,8 @@ class Lacking:
         self._hooked: dict[str, bool] = {}
         self._gone: dict[tuple[str, str], bool] = {}
         """By the head, and a place without a suffix."""
+        self._asked: dict[str, dict[str, None]] = {}
+        """By the head: the texts that are no files of the project, and decide what may be made."""
 
     def includes(self, whole: Whole, path: str) -> bool:
         """Whether the module of the project at the absolute `path` is one of these."""
@@ -83,6 +86,15 @@ class Lacking:
         if WORD in text and not added_folders(tree, path, [whole.head]):
             return False  # Where it looks is not understood.
         return not self._is_hooked(whole) and not self._is_imported(whole, path)
+
+    def rests_on(self, whole: Whole) -> tuple[str, ...]:
+        """The files beside the project's own on which it rests what was said of it so far."""
+        return tuple(self._asked.get(whole.head, ()))
+
+    def _note(self, whole: Whole, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._modules.sign(path)
+            self._asked.setdefault(whole.head, {})[path] = None
 
     def _lacks(self, whole: Whole, path: str, module: str, names: tuple[str, ...]) -> bool:
         """Whether an import of a module, and of names from it, certainly ends in an error."""
@@ -154,6 +166,7 @@ class Lacking:
         if key not in self._own:
             building = self._projects.building(os.path.join(whole.head, _INIT))
             settings = {os.path.join(whole.head, name) for name in INSTALLING}
+            self._note(whole, sorted({*building.wanted, *settings}))
             word = re.escape(top).replace("_", "[-_.]").encode("utf-8", "replace")
             listed = re.compile(rb"^[ \t\"'-]*%s\b[ \t]*(?:[=<>~!\[@;,\"']|$)" % word, re.M | re.I)
             command = re.compile(
@@ -216,6 +229,7 @@ class Lacking:
 
     def _is_left_out(self, whole: Whole, place: str) -> bool:
         """Whether git would leave it out, as what a program writes or downloads."""
+        self._note(whole, [os.path.join(whole.head, IGNORES)])
         ignores, folder = extended(None, whole.head, _nothing), whole.head
         parts = os.path.relpath(place, whole.head).split(os.sep)
         for part in parts:
@@ -225,13 +239,16 @@ class Lacking:
             ):
                 return True
             folder = inner
+            self._note(whole, [os.path.join(folder, IGNORES)])
             ignores = extended(ignores, folder, _nothing)
         return False
 
     def _may_be_built(self, whole: Whole) -> bool:
         building = self._projects.building(os.path.join(whole.head, _INIT))
         settings = (os.path.join(whole.head, name) for name in INSTALLING)
-        texts = map(self._text, {*building.scripts, *settings})
+        asked = {*building.scripts, *settings}
+        self._note(whole, sorted(asked))
+        texts = map(self._text, asked)
         return bool(building.kernels) or any(map(_MAPPING.search, texts))
 
     def _may_be_made(self, whole: Whole, place: str) -> bool:
@@ -247,6 +264,7 @@ class Lacking:
                 if _WRITES.search(_line_at(text, match.start())):
                     return True
         more = tuple(os.path.join(whole.head, one) for one in _MORE)
+        self._note(whole, more)
         return any(
             spelled.search(line) and (other in more or _COMMANDS.search(line))
             for other in self._modules.holding_alone((*whole.others, *more), name)

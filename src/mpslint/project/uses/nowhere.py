@@ -37,9 +37,11 @@ class Nowhere:
         whole = self._projects.searched(path)
         if whole is None or path not in whole.modules:
             return False, ()
-        if self._stale.includes(whole, path) or self._lacking.includes(whole, path):
-            return True, whole.files
+        is_lacking = self._lacking.includes(whole, path)
+        asked = self._lacking.rests_on(whole)
+        if is_lacking or self._stale.includes(whole, path):
+            return True, (*whole.files, *asked)
         unreached, told = self._unreached.includes(path)
         if unreached or not self._copied.may_include(whole, path):
-            return unreached, told
-        return self._copied.includes(whole, path), whole.files
+            return unreached, (*told, *asked)
+        return self._copied.includes(whole, path), (*whole.files, *asked)

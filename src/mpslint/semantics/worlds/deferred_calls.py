@@ -120,10 +120,6 @@ class DeferredCalls(BuiltinCalls, Statements):
         function.refused |= self.frame.refused
         function.gate = function.gate or self.frame.gate
 
-    def is_below_main(self, node: ast.AST) -> bool:
-        main = self.main
-        return main is not None and main.lineno < node.lineno <= (main.end_lineno or 0)  # type: ignore[attr-defined]
-
     def bound_arguments(
         self, function: Function, node: ast.Call, args: list[Value], keywords: Env, *, bound: bool
     ) -> Env:

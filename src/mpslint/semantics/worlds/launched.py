@@ -10,10 +10,10 @@ from mpslint.facts.priors import names_process
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.worlds.values import CONST, NAME, Atom, Value, text_of
 
-# Fact: torch's documentation of torchrun, "Environment Variables".
 _ENVIRONMENT = "environ"
 _ASKED = frozenset({_ENVIRONMENT, "getenv", "get_rank", "get_world_size", "is_initialized"})
 """Facts: of `os`, and of torch.distributed."""
+# Fact: torch's documentation of torchrun, "Environment Variables".
 _TOLD = frozenset({"WORLD_SIZE", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID"})
 """What launchers of several processes set in the environment, beside the number of each."""
 _SIZES = frozenset({"WORLD_SIZE", "LOCAL_WORLD_SIZE", "get_world_size", "world_size"})

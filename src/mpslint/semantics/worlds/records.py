@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.machines import ALL
@@ -48,7 +49,7 @@ class Records(Expressions):
     def record(self, cls: Class, node: ast.Call, args: list[Value], keywords: Env) -> Atom:
         """An object of a class that has no constructor of its own; what its fields are given is
         kept where it is float64."""
-        names = _fields(cls)
+        names = _fields(cls) if _is_record(cls) else []
         given = self._given_by_name(node, names, args, keywords)
         wide = {field: value for field, value in given.items() if tells(value)}
         if wide and not _TUPLES.isdisjoint(cls.bases):
@@ -84,6 +85,16 @@ def _listed(value: Value) -> Iterable[str]:
     items = [one(item, ALL) for item in atom.v] if atom.kind == SEQUENCE else []
     known = all(item.kind == CONST and isinstance(item.v, str) for item in items)
     return [item.v for item in items] if known else []
+
+
+def _is_record(cls: Class) -> bool:
+    """Whether a class, or one that it is derived from, makes its constructor of its fields."""
+    makers = (item.func if isinstance(item, ast.Call) else item for item in cls.node.decorator_list)
+    return (
+        not _TUPLES.isdisjoint(cls.bases)
+        or any(last_name(maker) == "dataclass" for maker in makers)
+        or any(map(_is_record, cls.parents))
+    )
 
 
 def _fields(cls: Class) -> list[str]:

@@ -134,6 +134,7 @@ def test_a_copy_whose_class_has_another_name_is_one_where_most_lines_are_the_sam
         ("run.sh", "python parts/old/net.py\n"),
         ("run.sh", "cd parts/old && python net.py\n"),
         ("README.md", "Then run `parts/old/net.py`.\n"),
+        ("README.md", "For the older one: `from parts.old.net import Net`.\n"),
         ("README.md", "Then run `python somewhere/parts/old/net.py`.\n"),
         ("settings.yaml", "model: old.net\n"),
         ("parts/old/settings.yaml", "model: net\n"),
@@ -220,6 +221,16 @@ def test_a_program_that_is_the_same_byte_by_byte_is_told_once(tmp_path: Path) ->
     assert found(tmp_path, "parts/run.py", **both) == []
     assert found(tmp_path, "run.py", **both) == TOLD
     assert found(tmp_path, "parts/run.py", **both, **{"r.sh": "python parts/run.py\n"}) == TOLD
+
+
+def test_a_program_that_is_the_same_and_has_another_module_beside_it_does_something_else(
+    tmp_path: Path,
+) -> None:
+    run = f"from model import Model\n\n{SCRIPT}"
+    both = {"run.py": run, "parts/run.py": run, "model.py": OTHER}
+    assert found(tmp_path, "parts/run.py", **both) == []
+    other = {"parts/model.py": OTHER.replace("Net", "Model").replace("LSTM", "GRU")}
+    assert found(tmp_path, "parts/run.py", **both, **other) == TOLD
 
 
 def test_a_program_that_differs_is_started_for_what_it_does_otherwise(tmp_path: Path) -> None:

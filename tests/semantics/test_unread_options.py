@@ -171,6 +171,8 @@ def test_an_option_that_no_file_reads_is_not_told(tmp_path: Path, more: str) -> 
         "net.to(args.device)",
         'net.to(getattr(args, "device"))',
         "run(**vars(args))",
+        "def run(given):\n    start(**given.__dict__)",
+        "def run(given):\n    start(**{name: getattr(given, name) for name in NAMES})",
         "def run(given):\n    net.to(given.device)",
         'def run(given):\n    print("%s" % given)\n    net.to(given.device)',
         "def run(given):\n    net.to(given.device)\n    print(given.size)",

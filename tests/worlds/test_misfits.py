@@ -109,6 +109,11 @@ def test_a_name_that_may_stand_for_more_ends_nothing(cli: Cli, project: Path, ne
         "import net\nsetattr(net, 'Net', lambda width: None)\n",
         "from unittest.mock import patch\npatch('net.Net')\n",
         "for name in ('Net', 'Loss'):\n    setattr(net, name, wrapped(name))\n",
+        "for name in dir(net):\n    setattr(net, name, wrapped(getattr(net, name)))\n",
+        "def widen(cls):\n    cls.__init__ = lambda self, width: None\n",
+        "import sys\nsys.modules['net'] = other\n",
+        "import net\nnet.Net.__init__.__defaults__ = (1,)\n",
+        "class Base:\n    def __init_subclass__(cls):\n        setattr(cls, '__init__', f)\n",
     ],
 )
 def test_what_another_file_may_replace_ends_nothing(cli: Cli, project: Path, other: str) -> None:
@@ -147,6 +152,11 @@ def test_an_error_that_may_not_come_or_be_caught_ends_nothing(
 )
 def test_a_function_that_ends_so_ends_who_calls_it(cli: Cli, project: Path, body: str) -> None:
     assert not told(cli, train=AROUND.format(body=f"{body}\n    torch.ones(1)"))
+
+
+def test_a_decorator_may_catch_the_error_of_its_function(cli: Cli, project: Path) -> None:
+    text = AROUND.format(body="    Net(1)").replace("def make", "@tolerant\ndef make")
+    assert told(cli, train=text)
 
 
 def test_a_method_that_others_may_override_ends_nobody(cli: Cli, project: Path) -> None:

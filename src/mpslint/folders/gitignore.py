@@ -17,8 +17,6 @@ from mpslint.sources.files import read_regular
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-NAME = ".gitignore"
-"""Of the file in each folder."""
 _MAX_BYTES = 1 << 20
 _LONGEST = 1000
 """Longer patterns name no file."""
@@ -96,7 +94,7 @@ def above(top: str, warn: Callable[[str], None]) -> Ignores | None:
 
 def extended(ignores: Ignores | None, folder: str, warn: Callable[[str], None]) -> Ignores | None:
     """`ignores` and what the `.gitignore` in `folder` adds to it."""
-    return _with_file(ignores, os.path.abspath(folder), os.path.join(folder, NAME), warn)
+    return _with_file(ignores, os.path.abspath(folder), os.path.join(folder, ".gitignore"), warn)
 
 
 def _with_file(

@@ -286,6 +286,8 @@ def _of_a_tensor(argument: ast.expr) -> bool:
 def _remedy(
     context: Context, call: ast.Call, name: str
 ) -> tuple[Applicability | None, partial[Fix | None] | None]:
+    if _tells_a_caller(context, call):
+        return None, None
     if isinstance(context.index.parents[call], ast.Expr):
         if name.rsplit(".", 1)[-1] in _STATEMENTS and not _error_moves_on(context, call):
             message = "Call it only where CUDA is there"
@@ -309,6 +311,17 @@ def _remedy(
             Applicability.UNSAFE,
         )
     return None, None
+
+
+def _tells_a_caller(context: Context, call: ast.Call) -> bool:
+    """Whether somebody in the file tries the function that asks, and learns by its error that there
+    is no CUDA."""
+    function = context.index.function(call)
+    return function is not None and any(
+        any(context.index.within(other, statement) for statement in tried.body)
+        for other in context.index.calls.get(function.name, ())
+        if (tried := context.index.enclosing(other, ast.Try)) is not None
+    )
 
 
 def _error_moves_on(context: Context, call: ast.Call) -> bool:

@@ -37,6 +37,15 @@ _REPLACED = (
     rb"\b(?:setattr|delattr|patch\w*|globals|vars|replace\w*)\b[^\n]*\b%(name)s\b",
 )
 """What puts something in the place of a function or class, in the module or under its name."""
+_REWRITING = (
+    b"__defaults__",
+    b"__kwdefaults__",
+    b"sys.modules[",
+    b"__init_subclass__",
+    b"getmembers",
+)
+_OF_INIT = re.compile(rb"\.__init__[ \t]*=[^=]|setattr\([^,\n]+,[ \t]*[\"']__init__[\"']")
+"""By these a project changes what its functions and classes take, of whatever name."""
 _BY_TEXT = (b"setattr", b"__dict__", b"globals()", b"patch")
 """By these it may be put there by its name in quotes, some lines away."""
 
@@ -47,6 +56,8 @@ class Callees:
         self._modules = modules
         self._heads: dict[tuple[str, str], Signature | None] = {}
         """By the text of a definition, as it seems."""
+        self._rewritten: dict[str, bool] = {}
+        """By the head of the project."""
 
     def signature(
         self, path: str, qualified: str, *, certain: bool
@@ -79,6 +90,8 @@ class Callees:
         whole = self._projects.searched(path)
         if whole is None or path not in whole.modules:
             return None, ()
+        if self._is_rewritten(whole):
+            return None, whole.files
         ask = self._certain if "." in qualified else self._certain_in
         return ask(whole, path, qualified, _STEPS), whole.files
 
@@ -131,6 +144,18 @@ class Callees:
             ):
                 return True
         return stem == "__init__"
+
+    def _is_rewritten(self, whole: Whole) -> bool:
+        """Whether the project changes functions and classes that it does not name."""
+        if whole.head not in self._rewritten:
+            texts = [self._modules.text(other) or b"" for other in whole.modules]
+            self._rewritten[whole.head] = any(
+                any(word in text for word in _REWRITING)
+                or _OF_INIT.search(text) is not None
+                or (b"setattr(" in text and (b"dir(" in text or b"vars(" in text))
+                for text in texts
+            )
+        return self._rewritten[whole.head]
 
     def _is_replaced(self, whole: Whole, name: str) -> bool:
         word = name.encode("utf-8", "replace")

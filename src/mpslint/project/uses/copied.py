@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.project.layout.added_folders import WORD as ADDING
-from mpslint.project.layout.import_texts import module_name
+from mpslint.project.layout.import_texts import imported_modules, module_name
 from mpslint.project.layout.word_holders import stands_alone
 from mpslint.project.uses.alike import Alike
 from mpslint.project.uses.leading import INIT, How
@@ -70,9 +70,24 @@ class Copied:
     def _originals(self, whole: Whole, path: str) -> tuple[str, ...]:
         """Those that a module may be a copy of. A program that differs is started for what it
         does otherwise."""
-        near, same = self._alike.near(whole, path), self._alike.same(whole, path)
+        near = self._alike.near(whole, path)
+        same = tuple(
+            one for one in self._alike.same(whole, path) if self._does_as(whole, one, path)
+        )
         # To parse a module takes longer than to look at all texts.
         return same if not near or self._leading.runs_by_itself(path) else near
+
+    def _does_as(self, whole: Whole, other: str, path: str) -> bool:
+        """Whether a module that reads the same imports the same, or a copy of that: one that has
+        modules of its own beside it does something else with them."""
+        for module in imported_modules(self._modules.text(path) or b""):
+            own = self._modules.find(path, module)[0]
+            its = self._modules.find(other, module)[0] if own is not None else None
+            if own is not None and own != its:
+                alike = (*self._alike.near(whole, own), *self._alike.same(whole, own))
+                if its not in alike:
+                    return False
+        return True
 
     def _is_come_to(self, whole: Whole, path: str) -> bool:
         """Whether something else than copies that nobody comes to leads to a module."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.uses.config_keys import hands_on, has_own, places_by
+from mpslint.semantics.uses.config_keys import ALL_OPTIONS, hands_on, has_own, places_by
 
 if TYPE_CHECKING:
     from mpslint.project.layout.modules import Modules
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.elsewhere.elsewhere import Elsewhere
     from mpslint.semantics.uses.config_keys import Key
 
+_TAKES_ALL = re.compile(rb"\.__dict__\b|\b_get_kwargs\b|\bvars\(|getattr\([\w.]+,[ \t]*[A-Za-z_]")
+"""By these a program takes its options without their names: `start(**args.__dict__)`."""
 _MOST_PARSED = 24
 """A key that more modules read is a common word, and one of them will mean this one."""
 
@@ -45,6 +47,10 @@ class KeysRead:
                 return True, (other,)
             if root is not None and not has_own(context, root) and hands_on(context, root):
                 return True, (other,)
+        if key.root == ALL_OPTIONS:
+            for other in whole.modules:
+                if _TAKES_ALL.search(self._modules.text(other) or b""):
+                    return True, (other,)
         for other in whole.others:
             if other.endswith(".ipynb") and read.search(self._modules.text(other) or b""):
                 return True, (other,)

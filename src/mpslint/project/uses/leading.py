@@ -54,7 +54,9 @@ class Leading:
         holder = os.path.dirname(folder) if is_package else folder
         named = stem.encode("utf-8", "replace")
         word = re.escape(named)
-        as_file = re.compile(rb"[./]%s\b|\b%s\.py\b" % (word, word))
+        as_file = re.compile(
+            rb"[./]%s\b|\b%s\.py\b|\b(?:import|from)[ \t]+[\w.]*\b%s\b" % (word, word, word)
+        )
         above = os.path.basename(holder).encode("utf-8", "replace")
         around = re.escape(above)
         # Most texts hold none of these, and the expression is tried at each quote of a text.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.project.uses.copied import Copied
-from mpslint.project.uses.lacking import Lacking
 from mpslint.project.uses.stale import Stale
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ class Nowhere:
     ) -> None:
         self._projects = projects
         self._stale = Stale(modules)
-        self._lacking = Lacking(projects, modules)
         self._unreached = unreached
         self._copied = Copied(modules, published, leading, unreached)
 
@@ -37,11 +35,9 @@ class Nowhere:
         whole = self._projects.searched(path)
         if whole is None or path not in whole.modules:
             return False, ()
-        is_lacking = self._lacking.includes(whole, path)
-        asked = self._lacking.rests_on(whole)
-        if is_lacking or self._stale.includes(whole, path):
-            return True, (*whole.files, *asked)
+        if self._stale.includes(whole, path):
+            return True, whole.files
         unreached, told = self._unreached.includes(path)
         if unreached or not self._copied.may_include(whole, path):
-            return unreached, (*told, *asked)
-        return self._copied.includes(whole, path), (*whole.files, *asked)
+            return unreached, told
+        return self._copied.includes(whole, path), whole.files

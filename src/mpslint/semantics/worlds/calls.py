@@ -243,8 +243,7 @@ class Calls(DeferredCalls):
         return UNK
 
     def _run_module(self, callee: Atom, node: ast.Call, args: list[Value], keywords: Env) -> Value:
-        """What a module of torch's makes of tensors: where it is, or, for one that holds none
-        (`nn.MSELoss()`), where they are."""
+        """What a module of torch's makes of tensors: where it is, or they are where it is bare."""
         self.meet(node, (callee, *args, *keywords.values()))
         given = [value for value in args if one(value, self.frame.mask).kind == TENSOR]
         if callee.kind == MODULE and callee.v[0] == "cpu" and given:
@@ -301,7 +300,8 @@ class Calls(DeferredCalls):
                 self.place(device, node)
         value, ends = self.summary(function, given)
         frame.joined = frame.joined or may_join_nccl(function)
-        if bound and (function.misfits or is_left_to_subclasses(function.node)):
+        caught = function.misfits and (bound or function.node.decorator_list)
+        if caught or (bound and is_left_to_subclasses(function.node)):
             value, ends = UNK, ALL
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)

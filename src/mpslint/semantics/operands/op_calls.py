@@ -43,6 +43,8 @@ def op_calls(
 
 def _is_reached(context: Context, call: ast.Call) -> bool:
     """Whether MPS may come there, and a program that does ends: at the call, or at its result."""
+    if not context.worlds.on_mps(call):
+        return False
     if not context.guards.has(call, *OFF_MPS):
         return True
     return is_missed_later(context, call) and not context.guards.has(call, *_OFF_MPS_UNCAUGHT)

@@ -33,7 +33,8 @@ def test_python_files_come_in_order_of_name_and_nothing_else_does(project: Path)
 
 
 def test_folders_of_tools_and_environments_are_left_out(project: Path) -> None:
-    make(project, ".venv/a.py", "build/a.py", ".git/a.py", "node_modules/a.py", "src/a.py")
+    make(project, ".venv/a.py", "build/a.py", ".git/a.py", "node_modules/a.py")
+    make(project, ".history/src/a_20221021013204.py", ".idea/a.py", "src/a.py")
     assert found() == ["src/a.py"]
 
 

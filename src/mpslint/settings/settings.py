@@ -20,27 +20,34 @@ DEFAULT_EXCLUDE = (
     ".direnv",
     ".eggs",
     ".git",
+    ".git-rewrite",
     ".hg",
+    ".history",
+    ".idea",
     ".ipynb_checkpoints",
     ".mypy_cache",
     ".nox",
     ".pants.d",
     ".pyenv",
     ".pytest_cache",
+    ".pytype",
     ".ruff_cache",
     ".svn",
     ".tox",
     ".venv",
+    ".vscode",
     "__pycache__",
     "__pypackages__",
     "_build",
+    "buck-out",
     "build",
     "dist",
     "node_modules",
     "site-packages",
     "venv",
 )
-
+"""Folders of tools and of what is installed or built: those of ruff, and `.history` and `.idea`, where
+editors keep files as they were before and their own state."""
 
 _TELLING = (
     "select",

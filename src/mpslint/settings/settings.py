@@ -46,8 +46,8 @@ DEFAULT_EXCLUDE = (
     "site-packages",
     "venv",
 )
-"""Folders of tools and of what is installed or built: those of ruff, and `.history` and `.idea`, where
-editors keep files as they were before and their own state."""
+"""Folders of tools and of what is installed or built: those of ruff, and `.history` and `.idea`,
+where editors keep files as they were before and their own state."""
 
 _TELLING = (
     "select",

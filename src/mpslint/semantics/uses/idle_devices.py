@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.uses.known_bases import has_own_methods
+from mpslint.semantics.uses.replaced_options import is_replaced_option
 from mpslint.semantics.uses.unread_options import is_unread_option
 from mpslint.sources.opening import is_notebook
 
@@ -25,6 +26,8 @@ _SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def is_idle_device(context: Context, row: int) -> bool:
     """Whether a line of the module itself only chooses a device that nobody reads."""
+    if is_replaced_option(context, row):
+        return True
     if context.elsewhere is None or is_notebook(context.source.path):
         return False
     statement = context.index.standing_at(row, context.tree)

@@ -95,6 +95,12 @@ def _any_by_part(found: dict[int, list[bool | None]], worlds: int) -> Answer:
 
 def _ordered(operator: ast.cmpop, a: Atom, b: Atom) -> bool | None:
     """`device_count() > 1`"""
+    for asked in (a, b):
+        if asked.kind == UNKNOWN and asked.v is not None:  # It is one of these constants.
+            each = [Atom(CONST, item) for item in asked.v]
+            pairs = [(one, b) if asked is a else (a, one) for one in each]
+            said = {_ordered(operator, *pair) for pair in pairs}
+            return said.pop() if len(said) == 1 else None
     left = _number(a)
     right = _number(b)
     if left is None or right is None:

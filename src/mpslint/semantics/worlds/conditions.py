@@ -140,10 +140,11 @@ class Conditions(Placing, Refining, ListedDevices):
     def refined(self, test: ast.expr, fails: int) -> list[tuple[str, Value]]:
         """What names stand for where `device == "cuda" and not torch.cuda.is_available()` fails:
         where the machine is as asked for, the device is another one."""
+        numbers = self.left_of_numbers(test, fails)
         if not (isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)):
-            return self.left_of_devices(test, fails)
+            return numbers or self.left_of_devices(test, fails)
         recording, self.recording = self.recording, False
-        found: list[tuple[str, Value]] = []
+        found = numbers
         asked = [self.cond(part) for part in test.values]
         for at, part in enumerate(test.values):
             named = _compared_device(part)

@@ -35,6 +35,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     cases_of,
     moved,
+    one_of,
     pack,
     places,
     tested,
@@ -153,6 +154,10 @@ def _joined(a: Atom, b: Atom) -> Atom:
         return a
     if b.kind in _STRUCTURED and a.kind == CONST:
         return b
+    if UNKNOWN in (a.kind, b.kind) and CONST in (a.kind, b.kind):
+        known = a.v if a.kind == UNKNOWN else b.v
+        if known is not None:
+            return one_of((a, b))
     return Atom(UNKNOWN, None, None, tests) if tests else UNK
 
 

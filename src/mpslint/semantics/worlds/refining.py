@@ -1,7 +1,8 @@
 """What a test that has failed leaves of a device: on a Mac what is not the CPU is MPS.
 
 `if device.type == "cpu": ... elif device.type == "mps": ... else:` has a last arm for CUDA alone,
-and so has `if device.type == "cpu" or device.type == "mps": ... else:`.
+and so has `if device.type == "cpu" or device.type == "mps": ... else:`. And a number of GPUs that
+is not above that of the machine's is 0 there at most: `if wanted > count: wanted = count`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ from collections.abc import Callable, Iterator
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.machines import MAC
 from mpslint.semantics.worlds.values import (
+    CONST,
     DEVICE,
     UNKNOWN,
     Atom,
     Value,
     by_world,
+    cases_of,
     device,
     pack,
 )
+
+NOT_ABOVE_ZERO = (0, -1)
+"""What a number of GPUs is that is not above 0: none, or -1, which stands for the CPU."""
 
 _OTHER = {"cpu": "mps", "mps": "cpu"}
 """A Mac has two kinds of devices."""
@@ -49,6 +55,35 @@ class Refining(Core):
                 before,
             )
         return list(found.items())
+
+    def left_of_numbers(self, test: ast.expr, fails: int) -> list[tuple[str, Value]]:
+        """The numbers that are not above 0 in a world, for want of GPUs, where a test `fails`: of
+        `wanted > torch.cuda.device_count()`, and of `wanted > 0 and count == 0` as well."""
+        is_several = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+        parts = test.values if is_several else [test]  # type: ignore[attr-defined]
+        recording, self.recording = self.recording, False
+        found: list[tuple[str, Value]] = []
+        for part in parts:
+            larger, bound = _larger(part)
+            key = self.key(larger) if larger is not None else None
+            if larger is None or bound is None or not key:
+                continue
+            surely = fails & self._where_zero(bound)
+            for other in parts:
+                if other is not part:
+                    yes, no, _ = self.cond(other)
+                    surely &= yes & ~no
+            if surely:
+                found.append((key, by_world(_at_most_zero(surely), self.eval(larger))))
+        self.recording = recording
+        return found
+
+    def _where_zero(self, bound: ast.expr) -> int:
+        worlds = 0
+        for mask, atom in cases_of(self.eval(bound), self.frame.mask):
+            if atom.kind == CONST and not atom.maybe and type(atom.v) is int and atom.v == 0:
+                worlds |= mask
+        return worlds
 
     def held_on_the_host(self, test: ast.expr) -> list[tuple[str, Value]]:
         """The names that are the CPU where a test holds which asks for it by name, and otherwise
@@ -110,6 +145,26 @@ def _asked_for(test: ast.expr) -> Iterator[tuple[ast.expr, str]]:
         if isinstance(operator, ast.Eq) and isinstance(right, ast.Constant):
             if right.value in _OTHER:
                 yield test.left, right.value
+
+
+def _larger(test: ast.expr) -> tuple[ast.expr | None, ast.expr | None]:
+    """What a test says to be above something, and that."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None, None
+    (operator,), (right,) = test.ops, test.comparators
+    if isinstance(operator, ast.Gt):
+        return test.left, right
+    return (right, test.left) if isinstance(operator, ast.Lt) else (None, None)
+
+
+def _at_most_zero(surely: int) -> Callable[[int, Atom], Value]:
+    def change(worlds: int, atom: Atom) -> Value:
+        if atom.kind != UNKNOWN or atom.v is not None:
+            return atom
+        least = Atom(UNKNOWN, NOT_ABOVE_ZERO, None, atom.tests)
+        return pack([(worlds & surely, least), (worlds & ~surely, atom)])
+
+    return change
 
 
 def _on_host(surely: int) -> Callable[[int, Atom], Value]:

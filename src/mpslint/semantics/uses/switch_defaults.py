@@ -148,7 +148,7 @@ class _Defaults:
             return self._parameter(test, steps)
         if isinstance(test, ast.Call):
             return self._looked_up(test)
-        return self._option(test) if isinstance(test, ast.Attribute) else None
+        return self._option(test) if isinstance(test, ast.Attribute | ast.Subscript) else None
 
     def _compared(self, test: ast.Compare, steps: int) -> bool | None:
         """`use_cuda is True`, `args.cuda == 1`"""
@@ -200,16 +200,18 @@ class _Defaults:
         place = positional.index(parameter) - is_method if parameter in positional else None
         return bool(calls) and all(_gives(call, parameter.arg, place) for call in calls)
 
-    def _option(self, attribute: ast.Attribute) -> bool | None:
-        """What an option of the program is that is not given."""
-        if not isinstance(attribute.value, ast.Name):
+    def _option(self, asked: ast.Attribute | ast.Subscript) -> bool | None:
+        """What an option of the program is that is not given: `args.fast`, `options["fast"]`."""
+        if not isinstance(asked.value, ast.Name):
             return None
+        key = asked.slice if isinstance(asked, ast.Subscript) else None
+        name = asked.attr if isinstance(asked, ast.Attribute) else getattr(key, "value", None)
         found = [
             call
             for call in self._context.index.calls.get("add_argument", ())
-            if destination(call) == attribute.attr
+            if destination(call) == name
         ]
-        if len(found) != 1:
+        if name is None or len(found) != 1:
             return None
         named = {keyword.arg: keyword.value for keyword in found[0].keywords}
         if "default" in named:

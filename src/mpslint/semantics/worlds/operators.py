@@ -34,6 +34,7 @@ from mpslint.semantics.worlds.values import (
     tensor,
     tested,
     truth,
+    whose_options,
 )
 
 
@@ -173,5 +174,7 @@ def element(atom: Atom, index: Atom) -> Value:
             return found
     if atom.kind in (MAPPING, NAMESPACE) and index.kind in (CONST, DEVICE):
         value = setting(atom, index.v)
+        if value is None and atom.kind == NAMESPACE:  # `vars(args)["fast"]` is `args.fast`.
+            return Atom(UNKNOWN, symbol=(whose_options(atom), index.v))
         return value if value is not None else UNK
     return UNK

@@ -6,11 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.patterns.place import comes_by_star, device_places
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names.names import Binding, Names, Scope
 
+_DEFERRED = (*FUNCTIONS, ast.Lambda)
 _TORCHES = "names of torch, by scope"
 _BY_STAR = "torch"
 _FREE_NAMES = "free names for a device"
@@ -18,9 +20,10 @@ _SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "
 
 
 def torch_name(context: Context, at: ast.AST) -> str | None:
-    """The name under which `at` sees torch; None where it is not imported for it."""
+    """The name under which `at` sees torch; None where it is not imported for it, or only below."""
     names = context.names
     scope = names.scope_of(at)
+    in_order = True  # Whether `at` runs in the order of the lines of the scope.
     known: dict[Scope, list[str]] = context.memo.setdefault(_TORCHES, {})  # type: ignore[assignment]
     while scope is not None:
         if scope not in known:
@@ -29,13 +32,20 @@ def torch_name(context: Context, at: ast.AST) -> str | None:
             ]
         for name in known[scope]:
             if names.owner(name, at) is scope:
-                return name
+                return None if in_order and _comes_below(scope.bindings[name], at) else name
         if scope.parent is None:
             return (
                 _BY_STAR if comes_by_star(context) and names.owner(_BY_STAR, at) is None else None
             )
+        in_order = in_order and not isinstance(scope.node, _DEFERRED)
         scope = scope.parent
     return None
+
+
+def _comes_below(bindings: list[Binding], at: ast.AST) -> bool:
+    """Whether a name has no value yet where `at` runs."""
+    row = getattr(at, "lineno", 0)
+    return row > 0 and all(getattr(one.node, "lineno", 0) > row for one in bindings)
 
 
 def _is_torch(names: Names, bindings: list[Binding]) -> bool:

@@ -24,10 +24,10 @@ def literal_level(context: Context, literal: Literal, slot: Slot) -> Applicabili
     """The level of the fix for a CUDA literal at best; None where there is none."""
     if slot.kind not in _MAY_SELECT and (literal.computed_index or several_gpus(context)):
         return None
-    if torch_name(context, literal.node) is None and "torch" not in _imported(context):
-        if not comes_along(context):
-            return Applicability.UNSAFE
-    if _is_numbered(slot) or settles_somewhere(context):
+    torch = torch_name(context, literal.node)
+    if torch is None and "torch" not in _imported(context) and not comes_along(context):
+        return Applicability.UNSAFE
+    if torch is None or _is_numbered(slot) or settles_somewhere(context):
         # Rare, and often no place is left for a selection: what the fix comes to is asked.
         fix = replace_literal(context, literal, slot)
         return fix.applicability if fix is not None else None

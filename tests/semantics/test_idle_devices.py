@@ -69,6 +69,40 @@ def test_a_function_of_the_module_that_reads_it_is_enough(tmp_path: Path, use: s
     assert found(tmp_path, CHOICE + LAYER + use) == [3]
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "net = eval('torch.nn.Linear(2, 2).to(device)')",
+        "net = eval(f'torch.nn.{input()}(2, 2).to(device)')",
+        "exec(open('more.py').read())",
+        "timeit.timeit('x.to(device)', globals=globals())",
+        "benchmark.Timer(stmt='x', setup='x = torch.ones(2).to(device)').timeit(3)",
+        "code.interact(local=locals())",
+        "work(**vars())",
+        "print(globals()[input()])",
+    ],
+)
+def test_a_text_that_is_run_may_read_it(tmp_path: Path, use: str) -> None:
+    assert found(tmp_path, CHOICE + LAYER + f"\n\n{use}\n") == [3]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "net = eval('torch.nn.Linear(2, 2)')",
+        "size = eval(input())",
+        "exec(open('version.py').read(), {})",
+        "globals().update(size=3)",
+        "globals()[input()] = 3",
+        "print(globals()['size'], globals().get('size'), 'size' in globals())",
+        "def show(size):\n    print(locals())",
+        "print(vars(Layer))",
+    ],
+)
+def test_a_text_that_is_run_for_something_else_reads_none(tmp_path: Path, use: str) -> None:
+    assert found(tmp_path, CHOICE + LAYER + f"\n\n{use}\n") == []
+
+
 def test_what_does_more_than_choose_is_told_whoever_reads_it(tmp_path: Path) -> None:
     assert found(tmp_path, 'ones = torch.ones(3, device="cuda")\n' + LAYER) == [3]
 
@@ -136,3 +170,61 @@ def test_a_name_of_torchs_reads_no_attribute_that_is_called_so(tmp_path: Path) -
     net = NET.replace("self.kind", "self.Tensor")
     assert types(tmp_path, net, **{f"other{n}": USES_OF_TORCH for n in range(20)}) == []
     assert types(tmp_path, net, user="import torch\n\n\ndef f(x):\n    x.Tensor(3)\n") == [7]
+
+
+CONFIG = f"""\
+class Config:
+    def __init__(self):
+        self.width = 4
+        self.{CHOICE}
+
+class Wider(Config):
+    pass
+
+
+class Other:
+    def __init__(self):
+        self.width = 8
+
+
+def work(width, **more):
+    print(width, more)
+
+
+config, other = Config(), Other()
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "work(**vars(config))",
+        "work(**Config().__dict__)",
+        "work(**vars(Wider()))",
+        "for name in config.__dict__:\n    print(config.__dict__[name])",
+        "def show(given):\n    work(**vars(given))",
+    ],
+)
+def test_who_takes_all_attributes_of_an_object_reads_its_device(tmp_path: Path, use: str) -> None:
+    assert found(tmp_path, f"{CONFIG}\n\n{use}\n") == [6]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "work(**vars(other))",
+        "work(**Other().__dict__)",
+        "config.__dict__.update(width=3)",
+        "config.__dict__['width'] = 3",
+        "print(config.__dict__['width'], config.width)",
+    ],
+)
+def test_who_takes_other_attributes_does_not(tmp_path: Path, use: str) -> None:
+    assert found(tmp_path, f"{CONFIG}\n\n{use}\n") == []
+
+
+def test_a_base_in_another_file_may_take_all_attributes_of_its_object(tmp_path: Path) -> None:
+    base = "import torch\n\n\nclass Base:\n    def all(self):\n        return vars(self).items()\n"
+    text = "from base import Base\n\n\n" + CONFIG.replace("Config:", "Config(Base):")
+    assert found(tmp_path, text, base=base) == [9]
+    assert found(tmp_path, text, base=base.replace("vars(self).items()", "{}")) == []

@@ -50,6 +50,9 @@ def test_an_attribute_of_the_same_name_of_something_else_reads_nothing(tmp_path:
         "y = x.to(args.device)",
         "work(args)",
         "print(vars(args))",
+        "work(**args.__dict__)",
+        "work(dict(args._get_kwargs()))",
+        "work([action.default for action in parser._actions])",
         'y = x.to(getattr(args, "device"))',
         "add_more(parser)",
         "y = x.to(parser.parse_args().device)",
@@ -192,3 +195,7 @@ def test_an_option_that_some_file_may_read_is_told(tmp_path: Path, more: str) ->
 )
 def test_an_option_that_goes_out_of_sight_is_told(tmp_path: Path, was: str, is_now: str) -> None:
     assert _is_told(tmp_path, given_back=_GIVEN_BACK.replace(was, is_now))
+
+
+def test_an_option_whose_parser_is_asked_for_its_groups_is_not_told(tmp_path: Path) -> None:
+    assert not _told(tmp_path, "parser._action_groups.pop()")

@@ -159,6 +159,38 @@ def test_a_decorator_may_catch_the_error_of_its_function(cli: Cli, project: Path
     assert told(cli, train=text)
 
 
+TOLERANT = """\
+import torch
+
+
+def tolerant(function):
+    def inner(*given):
+        try:
+            return function(*given)
+        except TypeError:
+            HANDLED
+
+    return inner
+
+
+@tolerant
+def build():
+    raise TypeError("no more")
+
+
+build()
+torch.ones(1).cuda()
+"""
+
+
+def test_a_decorator_of_the_file_that_goes_on_catches_any_error(cli: Cli, project: Path) -> None:
+    assert told(cli, train=TOLERANT.replace("HANDLED", "return None"))
+
+
+def test_a_decorator_of_the_file_that_gives_up_catches_none(cli: Cli, project: Path) -> None:
+    assert not told(cli, train=TOLERANT.replace("HANDLED", "raise SystemExit(1)"))
+
+
 def test_a_method_that_others_may_override_ends_nobody(cli: Cli, project: Path) -> None:
     program = """\
 import torch

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.destinations.valid_devices import torch_takes
+from mpslint.semantics.devices.gpu_numbers import type_given
 from mpslint.semantics.syntax.expressions import is_path, last_name
 from mpslint.semantics.terms.facts_known import backend_word
 from mpslint.semantics.values.values import Kind
@@ -66,6 +67,6 @@ def _asked(context: Context, test: ast.expr) -> ast.expr | None:
 
 def _is_cuda(context: Context, node: ast.expr) -> bool:
     """`"cuda"` and `torch.device("cuda")`, whichever GPU."""
-    if isinstance(node, ast.Call) and context.resolve(node.func) == "torch.device" and node.args:
-        node = node.args[0]
+    if isinstance(node, ast.Call) and context.resolve(node.func) == "torch.device":
+        node = type_given(node) or node
     return backend_word(node) == "cuda"

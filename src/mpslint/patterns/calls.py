@@ -13,6 +13,7 @@ from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.references import Reference
 from mpslint.patterns.text import holds_comment, quote, replace, replace_span
 from mpslint.semantics.destinations.sure_devices import may_be_text
+from mpslint.semantics.devices.gpu_numbers import number_beside, type_given, written_out
 from mpslint.semantics.reads.let_go import may_let_go
 from mpslint.semantics.syntax.expressions import is_path
 from mpslint.semantics.values.values import Kind
@@ -201,5 +202,8 @@ def default_gpu(context: Context, argument: ast.expr) -> bool:
             return True
         return argument.value == 0 and not several_gpus(context)
     if isinstance(argument, ast.Call) and context.resolve(argument.func) == "torch.device":
-        return len(argument.args) == 1 and default_gpu(context, argument.args[0])
+        given, number = type_given(argument), number_beside(context.names, argument)
+        if number is not None and (written_out(number) != 0 or several_gpus(context)):
+            return False
+        return given is not None and default_gpu(context, given)
     return False

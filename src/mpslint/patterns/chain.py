@@ -33,6 +33,7 @@ from mpslint.patterns.text import (
 )
 from mpslint.patterns.told import told_on_mps
 from mpslint.patterns.waits import waits_along
+from mpslint.semantics.devices.gpu_numbers import device_made, number_beside, written_out
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _MESSAGE = "Choose MPS where it is there"
 def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
     """The fix for a selection without MPS; None where its arms cannot be copied."""
     torch = torch_name(context, chain.node)
-    if torch is None or not wants_mps(context):
+    if torch is None or not wants_mps(context) or _keeps_number(context, chain):
         return None
     beside = _with_operand(context, chain)
     if beside is not None:
@@ -75,6 +76,13 @@ def _with_operand(context: Context, chain: Chain) -> Fix | None:
     return device_of_met(context, chain.node)
 
 
+def _keeps_number(context: Context, chain: Chain) -> bool:
+    """`torch.device("cuda" if cuda else "cpu", 1)`: MPS in the place of that type is `mps:1`."""
+    made = device_made(context.index, context.names, chain.node)
+    number = number_beside(context.names, made) if made is not None else None
+    return number is not None and bool(written_out(number))
+
+
 def mps_arm(context: Context, arm: ast.expr) -> str | None:
     """The text of a CUDA arm, with MPS in the place of CUDA and without its index."""
     source, inside = context.source, set(ast.walk(arm))
@@ -84,21 +92,14 @@ def mps_arm(context: Context, arm: ast.expr) -> str | None:
             inner_start, inner_end = source.span(literal.node)
             text = source.segment(literal.node)
             mark = '"' if '"' in text else "'"
+            if number_beside(context.names, arm) is not None:
+                assert isinstance(arm, ast.Call)
+                word = "" if arm.args else "type="
+                return f"{source.segment(arm.func)}({word}{mark}mps{mark})"
             head = source.text[start:inner_start]
             tail = source.text[inner_end:end]
-            if tail.lstrip().startswith(","):
-                # torch.device("cuda", index), torch.device("cuda", index=0)
-                if not isinstance(arm, ast.Call) or not _names_one_gpu(arm):
-                    return None
-                tail = ")"
-            return f"{head}{mark}mps{mark}{tail}"
+            return None if tail.lstrip().startswith(",") else f"{head}{mark}mps{mark}{tail}"
     return None
-
-
-def _names_one_gpu(call: ast.Call) -> bool:
-    """Whether beside the type a call is given its number and nothing else."""
-    names = [one.arg for one in call.keywords]
-    return len(call.args) + len(names) == 2 and set(names) <= {"type", "index"}
 
 
 def mps_test(context: Context, chain: Chain, torch: str) -> str | None:
@@ -164,19 +165,9 @@ def _plain_cuda(context: Context, chain: Chain) -> bool:
         literal.backend == "cuda"
         and (literal.ordinal is None or (literal.ordinal == 0 and first))
         and not literal.computed_index
-        and _is_first_gpu(context.index.parents[literal.node], first=first)
         for literal in context.devices.literals
         if context.index.within(literal.node, chain.cuda_arm)
     )
-
-
-def _is_first_gpu(call: ast.AST, *, first: bool) -> bool:
-    """Whether the number that a call gives its type (`torch.device("cuda", 0)`) is that of the
-    current device."""
-    if not isinstance(call, ast.Call) or not _names_one_gpu(call):
-        return True
-    given = [*call.args[1:], *(one.value for one in call.keywords if one.arg == "index")]
-    return first and all(isinstance(one, ast.Constant) and one.value == 0 for one in given)
 
 
 def _operand(context: Context, node: ast.expr) -> str:

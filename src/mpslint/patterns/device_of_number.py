@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.devices.gpu_numbers import number_beside, type_given
 from mpslint.semantics.gpus.numbers_given import stores_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 
@@ -44,14 +45,15 @@ def _selections(context: Context) -> _Selections:
         selections: _Selections = {}
         for call in context.index.calls.get("device", ()):
             statement = context.index.parents[call]
-            if not _is_for_cuda(context, call) or not isinstance(statement, ast.Assign):
+            number = _number_on_cuda(context, call)
+            if number is None or not isinstance(statement, ast.Assign):
                 continue
             function = context.index.function(statement)
             owner: ast.AST | None = function or context.tree
             if isinstance(statement.targets[0], ast.Attribute):
                 owner = context.index.parents.get(function) if function is not None else None
             if owner is not None and len(statement.targets) == 1:
-                key = owner, ast.unparse(call.args[1])
+                key = owner, ast.unparse(number)
                 selections.setdefault(key, []).append(statement)
         context.memo[_KEY] = selections
     known = context.memo[_KEY]
@@ -59,11 +61,10 @@ def _selections(context: Context) -> _Selections:
     return known
 
 
-def _is_for_cuda(context: Context, call: ast.Call) -> bool:
-    if len(call.args) != 2 or context.resolve(call.func) != "torch.device":
-        return False
-    kind = call.args[0]
-    return isinstance(kind, ast.Constant) and kind.value == "cuda"
+def _number_on_cuda(context: Context, call: ast.Call) -> ast.expr | None:
+    number, kind = number_beside(context.names, call), type_given(call)
+    is_cuda = isinstance(kind, ast.Constant) and kind.value == "cuda"
+    return number if is_cuda else None
 
 
 def _is_kept_first(

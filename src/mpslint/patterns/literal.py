@@ -25,6 +25,7 @@ from mpslint.patterns.selection import chain, does_nothing_itself, in_style, ref
 from mpslint.patterns.styles import has_busy_helper, is_inline
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import holds_comment, insert, needs_parentheses, replace
+from mpslint.semantics.devices.gpu_numbers import number_beside
 from mpslint.semantics.packages.consumers import foreign_consumer
 
 if TYPE_CHECKING:
@@ -185,6 +186,8 @@ def _assigned(context: Context, literal: Literal, slot: Slot) -> bool:
     if slot.kind != "device" or not isinstance(slot.node, ast.Call):
         return False
     if context.resolve(slot.node.func) != "torch.device" or len(slot.node.args) != 1:
+        return False
+    if number_beside(context.names, slot.node) is not None:
         return False
     outer = context.devices.slot(slot.node)
     parent = context.index.parents[slot.node]

@@ -382,8 +382,6 @@ def portable_map_location(context: Context, given: ast.expr) -> Fix | None:
     )
     if literal is None or literal.computed_index or literal.ordinal:
         return None
-    if isinstance(given, ast.Call) and len(given.args) + len(given.keywords) > 1:
-        return None  # `torch.device("cuda", rank)`
     if holds_comment(context.source, start, end):
         return None
     found = reference(context, given, literal.ordinal)

@@ -24,6 +24,7 @@ from mpslint.patterns.place import behind_imports, settles_too_early
 from mpslint.patterns.references import Reference
 from mpslint.patterns.text import indent_unit, insert, missing_gap, quote, replace
 from mpslint.records import NamedTuple
+from mpslint.semantics.gpus.named_numbers import numbers_named
 from mpslint.semantics.gpus.negative_numbers import may_be_negative
 from mpslint.semantics.gpus.numbers_given import Given, Key, classes, given_to, number_of
 from mpslint.semantics.gpus.objects_changed import defines, derived, sets
@@ -151,7 +152,7 @@ def about_to_be_selected(
     if not _is_behind(context, selected, node):
         return None
     level = opening_level(context)
-    if not selected.doubt and (type_only or _is_current(context, number.value)):
+    if not selected.doubt and (type_only or _is_current(context, ast.unparse(number.value))):
         return Reference(selected.text, False, selected.edits, level)
     reason = selected.doubt or _CURRENT.format(ast.unparse(number.value))
     return Reference(selected.text, False, selected.edits, Applicability.UNSAFE, reason=reason)
@@ -159,47 +160,19 @@ def about_to_be_selected(
 
 def of_another_gpu(context: Context, device: DeviceName) -> str:
     """Why a device at hand may be another GPU than the current one: it is that of a number which
-    somebody gives, and which the file does not make the current one's; empty: it is none."""
+    the file does not make the current one's; empty: it is none."""
     values = [one.value for one in device.bindings]
     if device.attribute is not None:
         values += context.guards.assigned(device.attribute)
     for value in values:
-        for call in ast.walk(value) if value is not None else ():
-            number = _selecting_number(context, call) if isinstance(call, ast.Call) else None
-            if number is not None and not _is_current(context, number):
-                return _CURRENT.format(ast.unparse(number))
+        for number in numbers_named(context, value) if value is not None else ():
+            if not _is_current(context, number):
+                return _CURRENT.format(number)
     return ""
 
 
-def _selecting_number(context: Context, call: ast.Call) -> ast.expr | None:
-    """The number, not written out, of `torch.device("cuda", number)`, and of a call of a function
-    of the file that gives such a device for it."""
-    if context.resolve(call.func) == "torch.device":
-        number = call.args[1] if len(call.args) == 2 else None
-        return None if isinstance(number, ast.Constant) else number
-    if not isinstance(call.func, ast.Name) or len(call.args) != 1:
-        return None
-    function = next(
-        (
-            one
-            for one in context.tree.body
-            if isinstance(one, ast.FunctionDef) and one.name == call.func.id
-        ),
-        None,
-    )
-    if function is None:
-        return None
-    made = [
-        one
-        for one in context.index.calls.get("device", ())
-        if context.index.function(one) is function and len(one.args) == 2
-    ]
-    return call.args[0] if any(_selecting_number(context, one) for one in made) else None
-
-
-def _is_current(context: Context, number: ast.expr) -> bool:
+def _is_current(context: Context, text: str) -> bool:
     """Whether the file makes the GPU of this number the current one, and no other."""
-    text = ast.unparse(number)
     made = list(context.calls_of("torch.cuda.set_device", "torch.cuda.device"))
     return bool(made) and all(
         len(call.args) == 1

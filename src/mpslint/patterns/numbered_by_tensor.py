@@ -22,7 +22,7 @@ _ON_A_GPU = ((ast.GtE, "0"), (ast.Gt, "-1"), (ast.NotEq, "-1"))
 
 def with_tensor(context: Context, literal: Literal) -> Fix | None:
     """The device of the tensor in place of one that is put together from the tensor's number."""
-    number, made = _number(literal.node), context.index.parents[literal.node]
+    number, made = literal.number, context.index.parents[literal.node]
     if number is None or not isinstance(made, ast.Call) or len(made.args) != 1 or made.keywords:
         return None
     asked = _asked(context, number)
@@ -46,16 +46,6 @@ def with_tensor(context: Context, literal: Literal) -> Fix | None:
         edits.insert(0, replace_span(context.source, *unread, ""))
     fix = Fix(f"Use the device of {tensor.id}", tuple(edits), Applicability.SAFE)
     return fix._replace(follows=True)
-
-
-def _number(literal: ast.expr) -> ast.expr | None:
-    """What stands behind `cuda:` in a string that is put together."""
-    if isinstance(literal, ast.JoinedStr) and len(literal.values) == 2:
-        word, number = literal.values
-        if isinstance(word, ast.Constant) and word.value == "cuda:":
-            if isinstance(number, ast.FormattedValue) and number.format_spec is None:
-                return number.value
-    return None
 
 
 def _asked(context: Context, number: ast.expr) -> tuple[ast.Name, ast.Assign | None] | None:

@@ -19,6 +19,7 @@ from mpslint.patterns.statements import can_dedent, dedent_body
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.records import NamedTuple
 from mpslint.semantics.destinations.sure_devices import surely_device
+from mpslint.semantics.devices.gpu_numbers import number_beside
 from mpslint.semantics.purpose.settled_moves import settled
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.legacy_types import CUDA_TYPES
@@ -82,6 +83,8 @@ def _read_operand(context: Context, test: ast.expr) -> Fix | None:
     node: ast.expr = choice
     if all(isinstance(arm, ast.Constant) for arm in arms):
         if not isinstance(parent, ast.Call) or context.resolve(parent.func) != "torch.device":
+            return None
+        if number_beside(context.names, parent) is not None:
             return None
         node, named = parent, [getattr(arm, "value", None) for arm in arms]
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
@@ -11,6 +10,7 @@ from mpslint.patterns.literal import replace_literal
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.place import comes_along, settles_somewhere
+from mpslint.semantics.devices.gpu_numbers import number_beside
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -27,17 +27,16 @@ def literal_level(context: Context, literal: Literal, slot: Slot) -> Applicabili
     torch = torch_name(context, literal.node)
     if torch is None and "torch" not in _imported(context) and not comes_along(context):
         return Applicability.UNSAFE
-    if torch is None or _is_numbered(slot) or settles_somewhere(context):
+    if torch is None or _is_numbered(context, slot) or settles_somewhere(context):
         # Rare, and often no place is left for a selection: what the fix comes to is asked.
         fix = replace_literal(context, literal, slot)
         return fix.applicability if fix is not None else None
     return Applicability.UNSAFE if asked_for_by_name(context, slot) else Applicability.SAFE
 
 
-def _is_numbered(slot: Slot) -> bool:
+def _is_numbered(context: Context, slot: Slot) -> bool:
     """`torch.device("cuda", args.gpu)`: a place for the one GPU of a Mac has no second part."""
-    call = slot.node
-    return slot.kind == "device" and isinstance(call, ast.Call) and len(call.args) > 1
+    return slot.kind == "device" and number_beside(context.names, slot.node) is not None
 
 
 def _imported(context: Context) -> set[str]:

@@ -178,7 +178,9 @@ def _added(
     name = free_name(context, node)
     if name is None:
         return None
-    if not _same_gpu(context, ":" in cuda, index):
+    named = cuda.partition(":")[2]
+    is_other = int(named or 0) != (index or 0)  # Not the first, by whichever name.
+    if is_other or not _same_gpu(context, bool(named), index):
         cuda = "cuda" if index is None else f"cuda:{index}"
     source = context.source
     newline = source.newline

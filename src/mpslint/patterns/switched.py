@@ -15,6 +15,7 @@ from mpslint.patterns.text import quote
 from mpslint.records import NamedTuple
 from mpslint.semantics.destinations.cuda_machine import outcome
 from mpslint.semantics.destinations.selected_devices import picks_cuda
+from mpslint.semantics.devices.gpu_numbers import type_given
 from mpslint.semantics.purpose.settled_moves import settled
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import Kind
@@ -122,8 +123,9 @@ def _gives_cuda(context: Context, switch: Switch, value: ast.expr) -> bool:
         if taken is None:
             return False
         return _gives_cuda(context, switch, value.body if taken else value.orelse)
-    if isinstance(value, ast.Call) and context.resolve(value.func) == "torch.device" and value.args:
-        return _gives_cuda(context, switch, value.args[0])
+    if isinstance(value, ast.Call) and context.resolve(value.func) == "torch.device":
+        given = type_given(value)
+        return given is not None and _gives_cuda(context, switch, given)
     return picks_cuda(context, value)
 
 

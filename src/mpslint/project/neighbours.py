@@ -41,6 +41,7 @@ from mpslint.project.uses.numbers_around import NumbersAround
 from mpslint.project.uses.objects_around import ObjectsAround
 from mpslint.project.uses.saved_around import SavedAround
 from mpslint.project.uses.stepping import Stepping
+from mpslint.project.uses.tried_around import TriedAround
 from mpslint.semantics.elsewhere.elsewhere import (
     Definition,
     ForCuda,
@@ -112,6 +113,7 @@ class Neighbours(NotLookedAt):
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._kept_answers = KeptAnswers(projects, self.modules, self._distant)
         self._numbers = NumbersAround(projects, self.modules, self._mentions, self._distant)
+        self._tried = TriedAround(projects, self.modules, self._distant)
         self._objects_around = ObjectsAround(projects, self.modules, self._mentions, self._distant)
         self._shared = SharedByTests(settings, self.modules, self._runs, self._note, self._hear)
         self._cuda_projects = CudaProjects(projects, settings)
@@ -320,10 +322,14 @@ class Neighbours(NotLookedAt):
         path = os.path.abspath(path)
         return self._told(("forward", path, name), lambda: self._forwards.run(path, name), False)
 
-    def given_in_steps(self, path: str, name: str) -> Arguments:
+    def learns(self, path: str, names: frozenset[str], *, by_import: bool) -> bool:
         path = os.path.abspath(path)
-        nothing: Arguments = frozenset()
-        return self._told(("steps", path, name), lambda: self._stepping.gives(path, name), nothing)
+        question, ask = ("learns", path, names, by_import), self._tried.learns
+        return self._told(question, lambda: ask(path, names, by_import=by_import), False)
+
+    def given_in_steps(self, path: str, name: str) -> Arguments:
+        path, gives = os.path.abspath(path), self._stepping.gives
+        return self._told(("steps", path, name), lambda: gives(path, name), frozenset())
 
     def takes(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)
@@ -341,9 +347,8 @@ class Neighbours(NotLookedAt):
         return self._told(("text", path, given), lambda: ask(path, given), None)
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
-        path = os.path.abspath(path)
-        question = ("answer kept", path, attribute)
-        return self._told(question, lambda: self._kept_answers.answer(path, attribute), None)
+        path, ask = os.path.abspath(path), self._kept_answers.answer
+        return self._told(("answer kept", path, attribute), lambda: ask(path, attribute), None)
 
     def gives_numbers(self, path: str, asked: str | Given) -> bool:
         path = os.path.abspath(path)
@@ -448,13 +453,7 @@ class Neighbours(NotLookedAt):
     ) -> _Answer:
         """What a look gives that says itself which files it rests on; the question names its own
         file behind what is asked."""
-
-        def ask(_: str) -> _Answer:
-            answer, files = look()
-            self._note(files)
-            return answer
-
-        return self._answer(str(question[1]), question, ask, nothing)
+        return self._answer(str(question[1]), question, lambda _: self._noted(look()), nothing)
 
     def _note(self, paths: Iterable[str]) -> None:
         self._hear(self.modules.file_sets.of(paths))

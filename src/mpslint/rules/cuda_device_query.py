@@ -59,7 +59,8 @@ them gets the same fixes: what raises there is in the way of a port, told or not
 Safe for statements such as `torch.cuda.set_device(rank)`, and for those that print or log what CUDA
 answers and nothing else: they are put below a test for CUDA (of
 the device at hand: `if self.device.type == "cuda":`; else of the machine), but
-not where a question that has no fix follows, to which the error would only move; and for a count
+not where a question that has no fix follows, to which the error would only move, nor where somebody
+in the project tries them and by their error takes the way without CUDA; and for a count
 that is only calculated with: `max(1, torch.cuda.device_count())`. The number of the current GPU to
 which alone a checkpoint is read (`lambda storage, loc: storage.cuda(device)`) goes where that is
 read to the CPU, to be copied from there. Unsafe for
@@ -102,6 +103,7 @@ from mpslint.semantics.gpus.no_gpus import (
 from mpslint.semantics.gpus.numbered_gpus import is_of_given_number
 from mpslint.semantics.packages.driver_tools import asked_of_driver
 from mpslint.semantics.packages.runtime_calls import is_for_gpu_member
+from mpslint.semantics.purpose.tried_calls import learned_of
 from mpslint.semantics.uses.unused import is_program
 from mpslint.semantics.worlds.choices import written
 from mpslint.semantics.worlds.events import Event, Kind
@@ -167,6 +169,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if name.startswith("profiler.") and context.index.enclosing(call, ast.If) is not None:
             continue  # Who asks for NVIDIA's profiler has it, and nothing stands for it elsewhere.
         applicability, fix = _remedy(context, call, name)
+        if fix is not None and _tells_a_caller(context, call):
+            applicability, fix = None, None
         yield context.finding(
             rule,
             call.func,
@@ -286,8 +290,6 @@ def _of_a_tensor(argument: ast.expr) -> bool:
 def _remedy(
     context: Context, call: ast.Call, name: str
 ) -> tuple[Applicability | None, partial[Fix | None] | None]:
-    if _tells_a_caller(context, call):
-        return None, None
     if isinstance(context.index.parents[call], ast.Expr):
         if name.rsplit(".", 1)[-1] in _STATEMENTS and not _error_moves_on(context, call):
             message = "Call it only where CUDA is there"
@@ -314,13 +316,13 @@ def _remedy(
 
 
 def _tells_a_caller(context: Context, call: ast.Call) -> bool:
-    """Whether somebody in the file tries the function that asks, and learns by its error that there
-    is no CUDA."""
-    function = context.index.function(call)
-    return function is not None and any(
-        any(context.index.within(other, statement) for statement in tried.body)
-        for other in context.index.calls.get(function.name, ())
-        if (tried := context.index.enclosing(other, ast.Try)) is not None
+    """Whether somebody in the project tries what asks, and learns by its error that there is no
+    CUDA."""
+    learned = learned_of(context, call)
+    around = context.elsewhere
+    return learned.by_error or (
+        around is not None
+        and around.learns(context.source.path, learned.names, by_import=learned.by_import)
     )
 
 

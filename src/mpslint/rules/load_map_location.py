@@ -18,7 +18,8 @@ model.load_state_dict(torch.load(path, map_location="cpu"))
 ```
 
 ## What is not flagged
-`map_location` with anything but CUDA; code behind a test for CUDA, about CUDA or in a `try`. Data:
+`map_location` with anything but CUDA, or with CUDA by a switch that is off unless somebody sets it
+(`"cuda" if args.cuda else "cpu"`); code behind a test for CUDA, about CUDA or in a `try`. Data:
 only what ends in `load_state_dict`, or is called a model or a checkpoint at the call, or is handed
 on by a helper, may hold CUDA tensors; features, labels, statistics and vocabularies rarely do. What
 this machine wrote itself: in tests, in buffers, by `torch.save` (or as the copy of a file) to the
@@ -96,6 +97,7 @@ from mpslint.semantics.saved.checkpoints import (
 from mpslint.semantics.saved.given_to_numpy import goes_to_numpy
 from mpslint.semantics.saved.kept_numbers import holds_no_tensors
 from mpslint.semantics.saved.lightning_checkpoints import has_them_kept, reads_one
+from mpslint.semantics.uses.switch_defaults import is_default
 from mpslint.semantics.uses.unused import never_runs
 from mpslint.semantics.worlds.refused import refusal_before
 
@@ -127,8 +129,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if any(keyword.arg is None for keyword in call.keywords):
             continue
         given = _map_location(context, call)
-        if given is not None and not _is_cuda(context, given):
-            continue
+        if given is not None:
+            given = _cuda_device(context, given)
+            if given is None:
+                continue
         if _comes_from_here(context, call) or _reads_data(context, call):
             continue
         # A run of the file is asked last: it costs more than all the rest.
@@ -151,8 +155,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         given = keyword_of(call, "map_location")
         if given is None or not call.args or context.resolve(call.args[0]) not in _LOADERS:
             continue
-        if _is_cuda(context, given) and not never_runs(context, call) and _raises(context, call):
-            yield _at_cuda(context, rule, given)
+        device = _cuda_device(context, given)
+        if device is not None and not never_runs(context, call) and _raises(context, call):
+            yield _at_cuda(context, rule, device)
 
 
 def _at_cuda(context: Context, rule: Rule, given: ast.expr) -> Finding:
@@ -293,6 +298,19 @@ def _map_location(context: Context, call: ast.Call) -> ast.expr | None:
     return call.args[position] if len(call.args) > position else None
 
 
+def _cuda_device(context: Context, given: ast.expr) -> ast.expr | None:
+    """The CUDA device that is given, also by a switch which is not off where nobody says anything:
+    `"cuda:0" if args.gpu != -1 else "cpu"`."""
+    if not isinstance(given, ast.IfExp):
+        return given if _is_cuda(context, given) else None
+    arms = (given.body, True), (given.orelse, False)
+    for arm, outcome in arms:
+        found = _cuda_device(context, arm)
+        if found is not None and not is_default(context, given.test, not outcome):
+            return found
+    return None
+
+
 def _is_cuda(context: Context, node: ast.expr) -> bool:
     """A CUDA device that is written out right here."""
     if storage_move(node) is not None:
@@ -300,7 +318,7 @@ def _is_cuda(context: Context, node: ast.expr) -> bool:
     return any(
         literal.backend == "cuda"
         and context.index.within(literal.node, node)
-        and not isinstance(node, ast.Lambda | ast.Dict | ast.IfExp)
+        and not isinstance(node, ast.Lambda | ast.Dict)
         and context.worlds.breaks(literal.node)
         for literal in context.devices.literals
     )

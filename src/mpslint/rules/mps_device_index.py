@@ -35,6 +35,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import quote, replace, replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.devices.gpu_numbers import device_made, number_beside, type_given
 
 
 @rule(
@@ -50,11 +51,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if literal.backend != "mps":
             continue
         node = literal.node
-        if literal.ordinal and context.devices.slot(node) is not None:
-            yield _finding(context, rule, node, node, literal.ordinal)
-        index = _second_argument(context, node)
-        if index is not None:
-            yield _finding(context, rule, index, node, int(str(index.value)))
+        made = device_made(context.index, context.names, node)
+        beside = number_beside(context.names, made) if made is not None else None
+        if literal.ordinal and (beside is not None or context.devices.slot(node) is not None):
+            yield _finding(context, rule, beside or node, node, literal.ordinal)
 
 
 def _finding(
@@ -69,23 +69,17 @@ def _finding(
     )
 
 
-def _second_argument(context: Context, node: ast.expr) -> ast.Constant | None:
-    """The index of `torch.device("mps", 1)`."""
-    call = context.index.parents[node]
-    if not isinstance(call, ast.Call) or context.resolve(call.func) != "torch.device":
-        return None
-    index = call.args[1] if len(call.args) == 2 else None
-    index = next((k.value for k in call.keywords if k.arg == "index"), index)
-    if isinstance(index, ast.Constant) and type(index.value) is int and index.value > 0:
-        return index
-    return None
-
-
 def _fix(context: Context, place: ast.expr, literal: ast.expr) -> Fix:
     source = context.source
-    if place is literal:
+    made = device_made(context.index, context.names, literal)
+    if place is literal or made is None:
         mark = quote(source, literal)
         edit = replace(source, literal, f"{mark}mps{mark}")
     else:
-        edit = replace_span(source, source.span(literal)[1], source.span(place)[1], "")
+        kind, end = type_given(made), source.span(place)[1]
+        assert kind is not None
+        if source.span(kind)[1] < end:
+            edit = replace_span(source, source.span(kind)[1], end, "")
+        else:
+            edit = replace(source, made, f"{source.segment(made.func)}({source.segment(kind)})")
     return Fix("Name the one device", (edit,), Applicability.SAFE)

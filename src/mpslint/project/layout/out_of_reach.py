@@ -178,6 +178,10 @@ class OutOfReach(NotLookedAt):
         self.asked = True
         return False
 
+    def learns(self, path: str, names: frozenset[str], *, by_import: bool) -> bool:
+        self.asked = True
+        return False
+
     def given_in_steps(self, path: str, name: str) -> Arguments:
         self.asked = True
         return frozenset()
@@ -343,6 +347,9 @@ class Distant(NotLookedAt):
         return False
 
     def runs_in_forward(self, path: str, name: str) -> bool:
+        return False
+
+    def learns(self, path: str, names: frozenset[str], *, by_import: bool) -> bool:
         return False
 
     def given_in_steps(self, path: str, name: str) -> Arguments:

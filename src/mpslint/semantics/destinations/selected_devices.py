@@ -15,6 +15,7 @@ from mpslint.semantics.destinations.cuda_machine import (
     returned_with_cuda,
     runs,
 )
+from mpslint.semantics.devices.gpu_numbers import type_given
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def picks_cuda(context: Context, node: ast.expr, depth: int = _DEPTH) -> bool:
         if context.resolve(node.func) == "torch.accelerator.current_accelerator":
             return True
         if context.resolve(node.func) == "torch.device":
-            return bool(node.args) and picks_cuda(context, node.args[0], depth - 1)
+            given = type_given(node)
+            return given is not None and picks_cuda(context, given, depth - 1)
         return _called(context, node, depth)
     if isinstance(node, ast.Name):
         return all_bind_cuda(context, context.flow.reaching(node), depth - 1)

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
 from mpslint.semantics.devices.devices_at_hand import DeviceName, DevicesAtHand
+from mpslint.semantics.devices.gpu_numbers import Literal as Literal
+from mpslint.semantics.devices.gpu_numbers import read, written_out
 from mpslint.semantics.devices.result_devices import ResultDevices
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, Index
-from mpslint.semantics.terms.device_text import FORMAT, LITERAL, PREFIX
 from mpslint.semantics.values.values import FACTORIES, LIKE_FACTORIES, Kind, Values
 
 _DEVICE_METHODS = frozenset(
@@ -45,16 +46,6 @@ AUTOCAST = frozenset(
     }
 )
 _LOADERS = frozenset({"torch.load", "torch.jit.load", "torch.hub.load_state_dict_from_url"})
-
-
-class Literal(NamedTuple):
-    """A device written out: `"cuda"`, `"cuda:1"`, `f"cuda:{rank}"`."""
-
-    node: ast.expr
-    backend: str
-    ordinal: int | None
-    """The GPU it names; None where it names none."""
-    computed_index: bool
 
 
 class Slot(NamedTuple):
@@ -85,8 +76,8 @@ class Devices:
     def literals(self) -> list[Literal]:
         """Every written-out cuda or mps device of the file, slot or not, in source order."""
         if self._literals is None:
-            found = [literal for node in self._index.strings if (literal := self._read(node))]
-            self._literals = [*found, *self._indices()]
+            strings = (read(self._index, self._names, node) for node in self._index.strings)
+            self._literals = [*filter(None, strings), *self._indices()]
         return self._literals
 
     def _indices(self) -> Iterator[Literal]:
@@ -105,31 +96,6 @@ class Devices:
             if isinstance(statement, ast.Assign) and (literal := _index(statement.value)):
                 if self._used_as_device(name, "argument"):
                     yield literal
-
-    def _read(self, node: ast.Constant) -> Literal | None:
-        text = str(node.value)
-        match = LITERAL.match(text)
-        parent = self._index.parents[node]
-        if match:
-            ordinal = int(match.group(2)) if match.group(2) else None
-            if isinstance(parent, ast.JoinedStr):  # `f"cuda"` holds nothing else
-                whole = len(parent.values) == 1
-                return Literal(parent, match.group(1), ordinal, False) if whole else None
-            return Literal(node, match.group(1), ordinal, False)
-        prefix = PREFIX.match(text)
-        if prefix and isinstance(parent, ast.JoinedStr) and parent.values[0] is node:
-            return Literal(parent, prefix.group(1), None, True)
-        if prefix and isinstance(parent, ast.BinOp) and parent.left is node:
-            return Literal(parent, prefix.group(1), None, True)
-        template = FORMAT.match(text)
-        if template:
-            if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod):
-                return Literal(parent, template.group(1), None, True)
-            if isinstance(parent, ast.Attribute) and parent.attr == "format":
-                call = self._index.parents[parent]
-                if isinstance(call, ast.Call):
-                    return Literal(call, template.group(1), None, True)
-        return None
 
     # slots
 
@@ -360,6 +326,5 @@ def _is_device_option(word: str) -> bool:
 
 def _index(node: ast.expr) -> Literal | None:
     """An integer as a device: the index of a GPU, which is CUDA's wherever there is CUDA."""
-    if isinstance(node, ast.Constant) and type(node.value) is int and 0 <= node.value < 16:
-        return Literal(node, "cuda", node.value, False)
-    return None
+    number = written_out(node)
+    return Literal(node, "cuda", number) if number is not None and 0 <= number < 16 else None

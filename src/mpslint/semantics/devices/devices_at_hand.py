@@ -10,12 +10,12 @@ import ast
 
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
+from mpslint.semantics.devices.gpu_numbers import number_beside, written
 from mpslint.semantics.devices.result_devices import ResultDevices
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Binding, Names, Scope
 from mpslint.semantics.names.set_by_then import is_set_by_then
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, SCOPE_NODES, Index
-from mpslint.semantics.terms.device_text import FORMAT, LITERAL, PREFIX
 from mpslint.semantics.values.values import Kind, Value, Values
 
 
@@ -172,24 +172,18 @@ class DevicesAtHand:
         return value.devices is None or "cuda" in value.devices
 
     def _indexed(self, value: ast.expr | None) -> bool:
-        if value is None:
-            return False
-        for item in ast.walk(value):
-            if isinstance(item, ast.Constant) and isinstance(item.value, str):
-                match = LITERAL.match(item.value)
-                if match and match.group(2) not in (None, "0"):
-                    return True
-                if PREFIX.match(item.value) or FORMAT.match(item.value):
-                    return True
-        return False
+        return value is not None and any(
+            one.ordinal or (one.number is not None and self._index.within(one.number, one.node))
+            for one in written(self._index, self._names, value)
+        )
 
     def _names_index(self, value: ast.expr) -> bool:
-        if isinstance(value, ast.Call) and len(value.args) == 2:
-            return True  # `torch.device("cuda", rank)`
-        return any(
-            isinstance(item, ast.Constant) and isinstance(item.value, str) and ":" in item.value
-            for item in ast.walk(value)
-        )
+        for item in ast.walk(value):
+            if isinstance(item, ast.Constant) and isinstance(item.value, str) and ":" in item.value:
+                return True
+            if number_beside(self._names, item) is not None:
+                return True
+        return False
 
     def _of_self(self, node: ast.AST) -> DeviceName | None:
         function = self._index.function(node)

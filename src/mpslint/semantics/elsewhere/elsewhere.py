@@ -225,6 +225,9 @@ class Elsewhere(Protocol):
         """Whether a forward pass of another file of the project calls the function `name` of the
         file at `path`."""
 
+    def learns(self, path: str, names: frozenset[str], *, by_import: bool) -> bool:
+        """Whether another file learns by an error of these functions, or of the import of this."""
+
     def given_in_steps(self, path: str, name: str) -> Arguments:
         """The arguments for which a step of training in another file of the project gives the
         function `name` of the file at `path` a tensor of a device; empty: none calls it."""

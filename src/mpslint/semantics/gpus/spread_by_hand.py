@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.devices.gpu_numbers import read, written_out
 from mpslint.semantics.syntax.index import FUNCTIONS
-from mpslint.semantics.terms.device_text import LITERAL
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.machines import MAC
 from mpslint.semantics.worlds.runners import is_test
@@ -68,7 +68,7 @@ def _found(context: Context) -> Spread | None:
         (number, node, event)
         for event in context.worlds.events(Kind.PLACED, Kind.MOVED)
         if event.on_mac and not event.caught and not event.moves_nothing
-        for number, node in _numbered(event)
+        for number, node in _numbered(context, event)
         if not _is_one_of_several(context, node) and not _is_one_of_several(context, event.node)
     ]
     if len({number for number, _, _ in told}) < 2:
@@ -84,31 +84,29 @@ def _found(context: Context) -> Spread | None:
     return Spread(tuple(sorted(numbers)), tuple(sorted(nodes, key=_place)))
 
 
-def _numbered(event: Event) -> Iterator[tuple[int, ast.expr]]:
+def _numbered(context: Context, event: Event) -> Iterator[tuple[int, ast.expr]]:
     """The numbers of GPUs that are written out for an event, each with what tells of it."""
     if event.kind is Kind.MOVED:
         call = event.call
         given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
         for item in given:
-            number = _number(item)
+            number = _number(context, item)
             if number is not None:
                 yield number, call
         return
     for _, atom in cases_of(event.value, event.worlds & MAC):
         if atom.kind == DEVICE and atom.v == "cuda" and not atom.maybe:
             for node in places(atom):
-                number = _number(node)
+                number = _number(context, node)
                 if number is not None:
                     yield number, node
 
 
-def _number(node: ast.expr) -> int | None:
-    if not isinstance(node, ast.Constant):
-        return None
-    if isinstance(node.value, str):
-        match = LITERAL.match(node.value)
-        return int(match[2]) if match is not None and match[2] else None
-    return node.value if type(node.value) is int else None
+def _number(context: Context, node: ast.expr) -> int | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        literal = read(context.index, context.names, node)
+        return literal.ordinal if literal is not None else None
+    return written_out(node)
 
 
 def _is_one_of_several(context: Context, node: ast.AST) -> bool:

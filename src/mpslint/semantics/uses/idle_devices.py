@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.uses.known_bases import has_own_methods
+from mpslint.semantics.uses.read_by_text import reads_all_attributes, reads_by_text
 from mpslint.semantics.uses.replaced_options import is_replaced_option
 from mpslint.semantics.uses.unread_options import is_unread_option
 from mpslint.sources.opening import is_notebook
@@ -57,6 +58,8 @@ def _is_idle(context: Context, statement: ast.stmt) -> bool:
         return False
     if any(text.value == name for text in context.index.strings):
         return False
+    if reads_by_text(context, name):
+        return False
     assert context.elsewhere is not None
     return not context.elsewhere.takes(context.source.path, name)
 
@@ -91,6 +94,7 @@ def _is_idle_attribute(context: Context, row: int) -> bool:
                 for use in context.index.attributes.get(target.attr, ())
             )
             and not any(text.value == target.attr for text in context.index.strings)
+            and not reads_all_attributes(context, owner)
             and not context.elsewhere.uses(context.source.path, target.attr, method=True)
         )
     return False

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.events import Event
 
 _PARSING = ("parse_args", "parse_known_args")
+# Fact: `argparse`, `_AttributeHolder` and `_ActionsContainer`.
+_ALL = frozenset({"__dict__", "_get_kwargs", "_actions", "_option_string_actions"})
+"""Attributes of a parser, or of its answers, that have all options at once."""
 
 
 def is_unread_option(context: Context, statement: ast.stmt) -> bool:
@@ -79,7 +82,9 @@ def _is_seen(context: Context, use: ast.Name) -> bool:
     """Whether it is seen what becomes of a parser or of its answers here: an attribute is read,
     they are given back, or to a function that can be looked at."""
     parent = context.index.parents[use]
-    if isinstance(parent, ast.Attribute | ast.Return):
+    if isinstance(parent, ast.Attribute):
+        return not _gives_all(parent)
+    if isinstance(parent, ast.Return):
         return True
     call = context.index.parents[parent] if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call) or call.func is use:
@@ -154,8 +159,14 @@ def _answers(context: Context) -> set[str] | None:
 
 def _is_only_asked(context: Context, name: str) -> bool:
     """Whether of what a name holds attributes alone are taken: nobody else gets hold of it."""
-    return all(
-        isinstance(context.index.parents[use], ast.Attribute)
+    around = [
+        context.index.parents[use]
         for use in context.index.names.get(name, ())
         if isinstance(use.ctx, ast.Load)
-    )
+    ]
+    return all(isinstance(one, ast.Attribute) and not _gives_all(one) for one in around)
+
+
+def _gives_all(attribute: ast.Attribute) -> bool:
+    """`start(**args.__dict__)`, `dict(args._get_kwargs())`"""
+    return attribute.attr in _ALL

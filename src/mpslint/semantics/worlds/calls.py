@@ -37,7 +37,7 @@ from mpslint.semantics.worlds.operators_for_cuda import takes_cuda_alone
 from mpslint.semantics.worlds.patched import stands_in, stands_in_for_method
 from mpslint.semantics.worlds.placing import on_any_gpu
 from mpslint.semantics.worlds.probes import asks_driver
-from mpslint.semantics.worlds.refusing_calls import is_left_to_subclasses, refused_in
+from mpslint.semantics.worlds.refusing_calls import comes_back, refused_in
 from mpslint.semantics.worlds.registering import (
     kernel_for,
     mark_given,
@@ -300,8 +300,7 @@ class Calls(DeferredCalls):
                 self.place(device, node)
         value, ends = self.summary(function, given)
         frame.joined = frame.joined or may_join_nccl(function)
-        caught = function.misfits and (bound or function.node.decorator_list)
-        if caught or (bound and is_left_to_subclasses(function.node)):
+        if comes_back(function, ends, bound=bound):
             value, ends = UNK, ALL
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)

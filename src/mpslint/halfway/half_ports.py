@@ -170,9 +170,9 @@ class HalfPorts:
         was: dict[str, int] = {}
         if found and file is not None and file.before is not None and file.before != file.after:
             was = {one.text: one.row for one in self._program.doubts(path, file.before)}
-        for row, text, ends in found:
+        for row, text, only_if_ran in found:
             line = self._program.line_of(path, was.get(text, row))
-            yield Left(row, path, line, text, raises=False, is_doubt=True, ends_on_cuda=ends)
+            yield Left(row, path, line, text, raises=False, is_doubt=True, only_if_ran=only_if_ran)
         mended = frozenset(_fixed(file, _OBJECTS))
         for row, text in self._program.ends(path, lambda: self._tree(path)):
             if row in mended:

@@ -1,0 +1,110 @@
+"""The data sets of a program, of whose batches the loops of its files may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from mpslint.facts.batches import TARGETS
+from mpslint.halfway import wide_batches
+
+if TYPE_CHECKING:
+    import ast
+
+    from mpslint.semantics.wide.sample_kinds import Function
+
+_LOSSES = tuple(one.encode() for one in TARGETS)
+
+
+class Files(Protocol):
+    """What is asked of the files of a run."""
+
+    def text_of(self, path: str) -> bytes: ...
+
+    def tree_of(self, path: str) -> ast.Module | None: ...
+
+    def led_to(self, path: str) -> list[str]: ...
+
+    def users(self, path: str) -> list[str]: ...
+
+
+class DataSets:
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._wide: dict[str, wide_batches.Wide] = {}
+        self._defined: dict[str, dict[str, list[Function]]] = {}
+        self._losses: dict[str, tuple[set[str], set[str]]] = {}
+
+    def around(self, path: str) -> wide_batches.Wide:
+        """The data sets that a file names, or that a program names which leads to it."""
+        found: wide_batches.Wide = {}
+        for user in (path, *self._files.users(path)):
+            text = self._files.text_of(user)
+            for one in (user, *self._files.led_to(user)):
+                named = self._in(one).items()
+                found |= {name: parts for name, parts in named if name.encode() in text}
+        return found
+
+    def taken(
+        self, path: str, tree: ast.Module, loops: Iterable[ast.AST], wide: wide_batches.Wide
+    ) -> Iterator[tuple[int, str, bool]]:
+        """The rows in which a file moves what may be float64, as `wide_batches` tells them."""
+        text = self._files.text_of(path)
+        users = self._files.users(path)
+        is_collated = any(
+            wide_batches.collates(one) for one in (text, *map(self._files.text_of, users))
+        )
+        is_loss = self._is_loss((path, *users))
+        found = wide_batches.Loops(tree, loops, wide, self._functions(path), is_loss)
+        yield from found.taken(is_collated=is_collated)
+
+    def _in(self, path: str) -> wide_batches.Wide:
+        if path not in self._wide:
+            may = wide_batches.may_hand_out(self._files.text_of(path))
+            tree = self._files.tree_of(path) if may else None
+            self._wide[path] = wide_batches.handed_out(tree) if tree is not None else {}
+        return self._wide[path]
+
+    def _functions(self, path: str) -> Callable[[str], list[Function]]:
+        """Gives the functions of a name in a file and in those that it leads to."""
+        paths = (path, *self._files.led_to(path))
+
+        def functions_of(name: str) -> list[Function]:
+            found = []
+            for one in paths:
+                if f"def {name}(".encode() in self._files.text_of(one):
+                    if one not in self._defined:
+                        tree = self._files.tree_of(one)
+                        functions = wide_batches.functions_in(tree) if tree is not None else {}
+                        self._defined[one] = functions
+                    found += self._defined[one].get(name, [])
+            return found
+
+        return functions_of
+
+    def _is_loss(self, programs: Iterable[str]) -> Callable[[str], bool]:
+        known: list[frozenset[str]] = []
+
+        def is_loss(name: str) -> bool:
+            if not known:
+                sure: set[str] = set()
+                other: set[str] = set()
+                paths = {one for path in programs for one in (path, *self._files.led_to(path))}
+                for path in paths:
+                    more = self._losses_in(path)
+                    sure |= more[0]
+                    other |= more[1]
+                known.append(frozenset(sure - other))
+            return name in known[0]
+
+        return is_loss
+
+    def _losses_in(self, path: str) -> tuple[set[str], set[str]]:
+        if path not in self._losses:
+            text = self._files.text_of(path)
+            may = any(one in text for one in _LOSSES) or b"Loss" in text
+            tree = self._files.tree_of(path) if may else None
+            self._losses[path] = (
+                wide_batches.losses_of(tree) if tree is not None else (set(), set())
+            )
+        return self._losses[path]

@@ -297,3 +297,60 @@ def test_a_line_that_ran_on_cuda_alone_is_mended_in_doubt(cli: Cli, project: Pat
     alone = [line for line in lines if not line.startswith("device = ")]
     (project / "train.py").write_text("".join(alone))
     assert "No safe fixes" not in cli("check", ".").out
+
+
+ENGINE = """\
+def train(model, loader, device):
+    model.train()
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        print(model(x)[:, 0] - y)
+"""
+SUMS = """\
+from torch.utils.data import Dataset
+
+
+class Sums(Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        x = torch.ones(2)
+        return x, x.sum().item()
+"""
+ASKS = """\
+import torch
+from torch.utils.data import DataLoader
+
+from engine import train
+from sums import Sums
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = torch.nn.Linear(2, 3).to(device)
+train(net, DataLoader(Sums()), device)
+"""
+
+
+def test_a_loop_of_another_file_goes_over_what_a_program_gives_it(cli: Cli, project: Path) -> None:
+    (project / "engine.py").write_text(ENGINE)
+    (project / "sums.py").write_text(f"import torch\n{SUMS}")
+    assert not is_ported(cli, project, "", ASKS)
+
+
+def test_it_is_no_concern_of_a_program_with_another_data_set(cli: Cli, project: Path) -> None:
+    (project / "engine.py").write_text(ENGINE)
+    (project / "sums.py").write_text(f"import torch\n{SUMS}")
+    (project / "other.py").write_text(ASKS)
+    own = ASKS.replace("from sums import Sums\n", "from torch.utils.data import TensorDataset\n")
+    own = own.replace("Sums()", "TensorDataset(torch.ones(4, 2), torch.ones(4))")
+    assert is_ported(cli, project, "", own)
+
+
+def test_what_goes_over_the_keys_of_a_batch_moves_none_of_it(cli: Cli, project: Path) -> None:
+    program = of('row["y"]').replace('return x, row["y"]', 'return {"x": x, "y": row["y"]}')
+    start = program.index("for x, y in")
+    loop = "for batch in DataLoader(Rows('rows.json', None)):\n"
+    loop += "    batch = [x.to(device) for x in batch]\n"
+    assert is_chosen(cli, project, program[:start] + loop)
+    table = loop.replace("in batch]", "in batch.values()]")
+    assert not is_chosen(cli, project, program[:start] + table)

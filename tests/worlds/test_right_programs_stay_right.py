@@ -22,7 +22,7 @@ NEVER_ON_MPS = frozenset(
         "fractions_read_from_json",
     }
 )
-"""What they compute in float64, or may move in it, or with an operator that MPS lacks, or whose user
+"""What they compute in float64, or may move so, or with an operator that MPS lacks, or whose user
 wants no GPU."""
 ENOUGH = 0.85
 

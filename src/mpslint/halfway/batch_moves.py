@@ -13,12 +13,16 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import walk
 
 if TYPE_CHECKING:
-    from mpslint.semantics.wide.sample_kinds import Function, Key
+    from mpslint.semantics.wide.class_parts import Function
+    from mpslint.semantics.wide.sample_kinds import Key
 
 ALL: Key = (0, -1)
 """A whole batch."""
 EVERY: Key = (0, -2)
 """Each part of it in turn."""
+PARTS: Key = (0, -3)
+"""Each of what a batch gives in a loop: of a table these are the keys."""
+_WHOLE = (ALL, EVERY, PARTS)
 _DEPTH = 2
 """Calls are followed so deep."""
 _DTYPES = ("float", "half", "long", "int", "double", "dtype", "bool", "short", "byte")
@@ -94,16 +98,16 @@ class Turn:
 
     def _turns(self, target: ast.expr, over: ast.expr) -> None:
         inner = over
-        is_pairs = False
+        method = ""
         if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute):
-            is_pairs = over.func.attr == "items"
-            inner = over.func.value if over.func.attr in ("items", "values") else over
+            method = over.func.attr if over.func.attr in ("items", "values") else ""
+            inner = over.func.value if method else over
         if self.key_of(inner) != ALL:
             return
-        if is_pairs and isinstance(target, ast.Tuple):
+        if method == "items" and isinstance(target, ast.Tuple):
             target = target.elts[-1]
         if isinstance(target, ast.Name):
-            self._names[target.id] = EVERY
+            self._names[target.id] = EVERY if method else PARTS
 
     def _bind(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Tuple | ast.List):
@@ -114,7 +118,7 @@ class Turn:
                 return
             whole = self.key_of(value)
             for at, one in enumerate(target.elts):
-                is_part = whole in (ALL, EVERY)
+                is_part = whole in _WHOLE
                 self._set(one, (len(target.elts), at) if is_part else None)
         elif not isinstance(target, ast.Subscript):
             self._set(target, self.key_of(value))
@@ -136,12 +140,12 @@ class Turn:
             return found
         if isinstance(node, ast.Subscript):
             whole = self.key_of(node.value)
-            return whole if whole not in (ALL, EVERY) else _at(node.slice)
+            return whole if whole not in _WHOLE else _at(node.slice)
         if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp):
             for one in node.generators:
                 self._turns(one.target, one.iter)
             elt = node.value if isinstance(node, ast.DictComp) else node.elt
-            return ALL if self.key_of(elt) == EVERY else None
+            return ALL if self.key_of(elt) in (EVERY, PARTS) else None
         if isinstance(node, ast.IfExp):
             return self.key_of(node.body) or self.key_of(node.orelse)
         return self._key_of_call(node) if isinstance(node, ast.Call) else None
@@ -176,7 +180,7 @@ class Turn:
                 self._mapped(node)
             elif isinstance(node, ast.Subscript):
                 inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-                if self.key_of(node.value) not in (ALL, EVERY):
+                if self.key_of(node.value) not in _WHOLE:
                     self._note(self.exact, inner)
             elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
                 self._note(self.exact, [node.operand])
@@ -186,7 +190,7 @@ class Turn:
 
     def _note(self, found: set[Key], parts: Iterable[ast.expr]) -> None:
         keys = {self.key_of(one) for one in parts}
-        found.update(one for one in keys if one is not None and one not in (ALL, EVERY))
+        found.update(one for one in keys if one is not None and one not in _WHOLE)
 
     def _moved(self, node: ast.Call) -> None:
         function = node.func
@@ -203,7 +207,7 @@ class Turn:
             function = node.args[0]
             if isinstance(function, ast.Lambda) and self.key_of(node.args[1]) == ALL:
                 for one in function.args.args:
-                    self._names[one.arg] = EVERY
+                    self._names[one.arg] = PARTS
 
     def _used(self, node: ast.Call) -> None:
         function = node.func

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from mpslint.facts.batches import TARGETS
 from mpslint.halfway import wide_batches
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     import ast
 
-    from mpslint.semantics.wide.sample_kinds import Function
+    from mpslint.halfway.ways import Name
+    from mpslint.semantics.wide.class_parts import Function
+    from mpslint.semantics.wide.sample_kinds import Key
 
 _LOSSES = tuple(one.encode() for one in TARGETS)
 
@@ -28,6 +31,12 @@ class Files(Protocol):
     def users(self, path: str) -> list[str]: ...
 
 
+class Found(NamedTuple):
+    parts: dict[Key, str]
+    far: str
+    """The file of a data set that a program names which leads here, and this file does not."""
+
+
 class DataSets:
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -35,28 +44,31 @@ class DataSets:
         self._defined: dict[str, dict[str, list[Function]]] = {}
         self._losses: dict[str, tuple[set[str], set[str]]] = {}
 
-    def around(self, path: str) -> wide_batches.Wide:
+    def around(self, path: str) -> dict[str, Found]:
         """The data sets that a file names, or that a program names which leads to it."""
-        found: wide_batches.Wide = {}
+        found: dict[str, Found] = {}
         for user in (path, *self._files.users(path)):
             text = self._files.text_of(user)
             for one in (user, *self._files.led_to(user)):
-                named = self._in(one).items()
-                found |= {name: parts for name, parts in named if name.encode() in text}
+                for name, parts in self._in(one).items():
+                    if name not in found and name.encode() in text:
+                        found[name] = Found(parts, one if user != path else "")
         return found
 
     def taken(
-        self, path: str, tree: ast.Module, loops: Iterable[ast.AST], wide: wide_batches.Wide
-    ) -> Iterator[tuple[int, str, bool]]:
-        """The rows in which a file moves what may be float64, as `wide_batches` tells them."""
-        text = self._files.text_of(path)
+        self, path: str, tree: ast.Module, loops: Iterable[ast.AST], around: dict[str, Found]
+    ) -> Iterator[tuple[int, str, bool, Name | None]]:
+        """The rows in which a file moves what may be float64, as `wide_batches` tells them; and the
+        part of another program that must run as well."""
         users = self._files.users(path)
-        is_collated = any(
-            wide_batches.collates(one) for one in (text, *map(self._files.text_of, users))
-        )
         is_loss = self._is_loss((path, *users))
+        wide = {name: one.parts for name, one in around.items()}
         found = wide_batches.Loops(tree, loops, wide, self._functions(path), is_loss)
-        yield from found.taken(is_collated=is_collated)
+        every = {one for user in (path, *users) for one in (user, *self._files.led_to(user))}
+        is_collated = any(wide_batches.collates(self._files.text_of(one)) for one in every)
+        for row, text, is_slight, name in found.taken(is_collated=is_collated):
+            far = around[name].far
+            yield row, text, is_slight, (far, name, "__getitem__") if far else None
 
     def _in(self, path: str) -> wide_batches.Wide:
         if path not in self._wide:

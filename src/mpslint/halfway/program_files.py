@@ -29,6 +29,7 @@ from mpslint.semantics.worlds.machines import MACS
 from mpslint.sources.opening import is_notebook, open_source, position
 
 if TYPE_CHECKING:
+    from mpslint.halfway.ways import Name
     from mpslint.project.project import Project
     from mpslint.sources.source import SourceFile
 
@@ -44,6 +45,8 @@ class Doubt(NamedTuple):
     text: str
     only_if_ran: bool = False
     """It would raise for a tensor of CUDA's as well, or may raise for none."""
+    beside: Name | None = None
+    """It is so in programs alone that run this part, too."""
 
 
 class ProgramFiles:

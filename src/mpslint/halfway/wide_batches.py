@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts import batches
-from mpslint.halfway.batch_moves import ALL, EVERY, Known, Move, Turn
+from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.wide.sample_kinds import SampleKinds
 from mpslint.semantics.wide.sample_values import ANY, PLAIN, WIDE
 
 if TYPE_CHECKING:
-    from mpslint.semantics.wide.sample_kinds import Function, Key
+    from mpslint.semantics.wide.class_parts import Function
+    from mpslint.semantics.wide.sample_kinds import Key
 
 _WIDE = "is float64 as {} hands it out, which cannot be moved to MPS"
 _DOUBTFUL = "may be float64 as {} hands it out, which cannot be moved to MPS"
@@ -82,9 +83,10 @@ class Loops:
         """The parts that a network is given."""
         return set().union(*(turn.fed for _, turn in self._turns))
 
-    def taken(self, *, is_collated: bool) -> Iterator[tuple[int, str, bool]]:
-        """The rows in which a loop moves what may be float64, with the reason and whether that is
-        no more than a doubt; `is_collated`: by the program itself, where nothing else is known."""
+    def taken(self, *, is_collated: bool) -> Iterator[tuple[int, str, bool, str]]:
+        """The rows in which a loop moves what may be float64, with the reason, whether that is no
+        more than a doubt, and the data set; `is_collated`: by the program itself, where nothing
+        else is known."""
         exact, fed = self.exact(), self.fed()
         for loop, turn in self._turns:
             moves = {(one.row, one.text): one for one in turn.moves}.values()
@@ -99,9 +101,9 @@ class Loops:
                         if not _is_meant(move, key) or _is_known(key, exact):
                             continue
                         if kind == ANY and not _is_known(key, fed):
-                            yield move.row, f"{move.text} {_DOUBTFUL.format(name)}", True
+                            yield move.row, f"{move.text} {_DOUBTFUL.format(name)}", True, name
                         elif kind in (PLAIN, WIDE):
-                            yield move.row, f"{move.text} {_WIDE.format(name)}", False
+                            yield move.row, f"{move.text} {_WIDE.format(name)}", False, name
 
     def _turn(self, loop: ast.For, known: Known) -> Turn:
         turn = Turn(known, dict(_named(loop)))
@@ -138,7 +140,7 @@ class Loops:
 
 
 def _is_meant(move: Move, key: Key) -> bool:
-    if move.key == EVERY:
+    if move.key == EVERY or (move.key == PARTS and not isinstance(key, str)):
         return True
     if isinstance(key, str) or isinstance(move.key, str):
         return move.key == key

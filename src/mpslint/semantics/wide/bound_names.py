@@ -10,7 +10,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import walk
 
 if TYPE_CHECKING:
-    Function = ast.FunctionDef | ast.AsyncFunctionDef
+    from mpslint.semantics.wide.class_parts import Function
 
 EACH, APPENDED, STORED = "each", "appended", "stored"
 """How a name is given something, beside the place in a row: one of many turns, an item put behind

@@ -196,7 +196,7 @@ def call_of_method(name: str, owner: Value | None, node: ast.Call, of: _Of) -> V
     if name in ("split", "rsplit", "splitlines"):
         is_text = not node.args or all(isinstance(one, ast.Constant) for one in node.args)
         return Many(WHOLE) if is_text and kind in (ANY, WHOLE) else owner
-    if name in batches.TENSORS_ALONE:
+    if name in batches.TENSORS_ALONE or (name == "view" and _is_sized(node)):
         return _tensor(kind)
     if name == "keys":
         return Many(WHOLE)
@@ -209,6 +209,11 @@ def call_of_method(name: str, owner: Value | None, node: ast.Call, of: _Of) -> V
     if name in arrays.MEANS:
         return {INTEGERS: WIDE}.get(kind, kind)
     return owner if name in batches.ARRAY_SHAPING else ANY
+
+
+def _is_sized(node: ast.Call) -> bool:
+    """`view(-1, 1)`, which is a dtype's place in a method of NumPy's."""
+    return any(isinstance(one, ast.Constant | ast.UnaryOp) for one in node.args)
 
 
 def _tensor(kind: str) -> str:

@@ -17,6 +17,18 @@ from mpslint.semantics.wide.bound_names import (
     before,
     bindings_of,
 )
+from mpslint.semantics.wide.class_parts import (
+    Function,
+    annotated,
+    has_part,
+    imported_names,
+    is_static,
+    item,
+    method_of,
+    parameters,
+    spread,
+    told_parts,
+)
 from mpslint.semantics.wide.sample_calls import (
     call_of_builtin,
     call_of_method,
@@ -40,14 +52,12 @@ from mpslint.semantics.wide.sample_values import (
     worst,
 )
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 Key = tuple[int, int] | str
 """A part of an item: of a tuple of so many the one at a place, of a dictionary that of a key."""
 _HANDING = ("__getitem__", "__getitems__", "__iter__")
 _DEPTH = 24
 _LAST = 1 << 30
 _DOUBLE = ("float64", "double", "Double")
-_ANNOTATED = {"int": WHOLE, "str": WHOLE, "bool": WHOLE, "float": PLAIN, "Tensor": NARROW}
 
 
 class Scope:
@@ -78,7 +88,7 @@ class SampleKinds:
         self._tree = tree
         self._functions = {one.name: one for one in tree.body if isinstance(one, FUNCTIONS)}
         self._classes = {one.name: one for one in walk(tree) if isinstance(one, ast.ClassDef)}
-        self._modules = _imported(tree)
+        self._modules = imported_names(tree)
         self._bindings: dict[int, Bindings] = {}
         self._busy: set[tuple[int, str, int]] = set()
         self._known: dict[tuple[int, str], Value | None] = {}
@@ -94,11 +104,11 @@ class SampleKinds:
         return found
 
     def _parts_of(self, klass: ast.ClassDef) -> Iterator[tuple[Key, str]]:
-        method = next((one for name in _HANDING if (one := _method(klass, name))), None)
+        method = next((one for name in _HANDING if (one := method_of(klass, name))), None)
         if method is None:
             return
-        told = _told(method.returns)
-        scope = self._scope(method, klass, dict.fromkeys(_parameters(method)[1:2], WHOLE))
+        told = told_parts(method.returns)
+        scope = self._scope(method, klass, dict.fromkeys(parameters(method)[1:2], WHOLE))
         handed: Value | None = None
         for node in walk(method):
             if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
@@ -161,7 +171,7 @@ class SampleKinds:
             if some and any(one.is_sure for one in some):
                 return found
             if isinstance(scope.function, FUNCTIONS):
-                if name in _parameters(scope.function):
+                if name in parameters(scope.function):
                     return together(found, self._parameter(name, scope))
                 if not some:
                     return self._name(name, self._scope(self._tree, None), _LAST)
@@ -176,7 +186,7 @@ class SampleKinds:
         arguments = scope.function.args
         for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             if one.arg == name:
-                return _annotated(one.annotation) or ANY
+                return annotated(one.annotation) or ANY
         return ANY
 
     def _own(self, name: str, klass: ast.ClassDef) -> Value | None:
@@ -197,7 +207,7 @@ class SampleKinds:
         return found
 
     def _attribute_of(self, name: str, klass: ast.ClassDef) -> Value | None:
-        method = _method(klass, name)
+        method = method_of(klass, name)
         if method is not None:
             return self._returned(method, klass, {}) if method.decorator_list else ANY
         found: Value | None = None
@@ -206,7 +216,7 @@ class SampleKinds:
             if not isinstance(one, FUNCTIONS):
                 continue
             scope = self._scope(one, klass)
-            some = scope.bindings.get(f"{_parameters(one)[0]}.{name}") if _parameters(one) else None
+            some = scope.bindings.get(f"{parameters(one)[0]}.{name}") if parameters(one) else None
             if some:
                 is_there = True
                 found = together(found, self._put_together(some, scope))
@@ -217,7 +227,7 @@ class SampleKinds:
             found = together(found, self._put_together(some, above))
         for one in klass.body:
             if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-                told = _annotated(one.annotation) if one.target.id == name else None
+                told = annotated(one.annotation) if one.target.id == name else None
                 if told is not None:
                     return told
         if is_there:
@@ -249,7 +259,7 @@ class SampleKinds:
         finally:
             self._busy.discard(key)
         if worst(found) == ANY and function.returns is not None:
-            return _annotated(function.returns) or found
+            return annotated(function.returns) or found
         return found
 
     # expressions
@@ -302,7 +312,7 @@ class SampleKinds:
         if isinstance(node, ast.DictComp):
             return Many(self.value(node.value, self._comprehended(node, scope, row), row))
         if isinstance(node, ast.Subscript):
-            return _item(of(node.value), node.slice)
+            return item(of(node.value), node.slice)
         return self._call(node, scope, row) if isinstance(node, ast.Call) else ANY
 
     def _computed(self, node: ast.BinOp, of: Callable[[ast.expr], Value | None]) -> Value | None:
@@ -330,14 +340,14 @@ class SampleKinds:
     ) -> Scope:
         for one in node.generators:
             found = each(self.value(one.iter, scope, row))
-            scope = scope.within(dict(_spread(one.target, found)))
+            scope = scope.within(dict(spread(one.target, found)))
         return scope
 
     def _attribute(self, node: ast.Attribute, scope: Scope, row: int) -> Value | None:
         name = node.attr
         if scope.klass is not None and isinstance(node.value, ast.Name):
             if isinstance(scope.function, FUNCTIONS):
-                own = _parameters(scope.function)[:1]
+                own = parameters(scope.function)[:1]
                 if node.value.id in own or node.value.id == scope.klass.name:
                     return self._own(name, scope.klass)
         if self._qualified(node) in CONSTANTS:
@@ -354,7 +364,7 @@ class SampleKinds:
         told = {
             self._own(name, klass)
             for klass in self._classes.values()
-            if klass is not scope.klass and _has(klass, name)
+            if klass is not scope.klass and has_part(klass, name)
         }
         return all_together(told) if told else ANY
 
@@ -391,12 +401,12 @@ class SampleKinds:
         holder = function.value
         if scope.klass is not None and isinstance(scope.function, FUNCTIONS):
             is_own = isinstance(holder, ast.Name) and holder.id in (
-                *_parameters(scope.function)[:1],
+                *parameters(scope.function)[:1],
                 scope.klass.name,
             )
             method = self._inherited(scope.klass, function.attr) if is_own else None
             if method is not None:
-                skipped = 0 if _is_static(method) else 1
+                skipped = 0 if is_static(method) else 1
                 return self._returned(
                     method, scope.klass, self._arguments(method, node, of, skipped)
                 )
@@ -416,7 +426,7 @@ class SampleKinds:
             for one in klass.body
             if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
         ]
-        if not fields or _method(klass, "__init__") is not None:
+        if not fields or method_of(klass, "__init__") is not None:
             return ANY
         given = dict(zip(fields, map(of, node.args), strict=False))
         given |= {one.arg: of(one.value) for one in node.keywords if one.arg is not None}
@@ -425,11 +435,11 @@ class SampleKinds:
         return Table({name: given.get(name) or kind for name, kind in told.items()})
 
     def _inherited(self, klass: ast.ClassDef, name: str) -> Function | None:
-        found = _method(klass, name)
+        found = method_of(klass, name)
         for base in klass.bases if found is None else ():
             other = self._classes.get(ast.unparse(base))
             if other is not None and other is not klass and found is None:
-                found = _method(other, name)
+                found = method_of(other, name)
         return found
 
     def _arguments(
@@ -441,80 +451,6 @@ class SampleKinds:
     ) -> dict[str, Value | None]:
         if any(isinstance(one, ast.Starred) for one in node.args):
             return {}
-        names = _parameters(function)[skipped:]
+        names = parameters(function)[skipped:]
         given = dict(zip(names, map(of, node.args), strict=False))
         return given | {one.arg: of(one.value) for one in node.keywords if one.arg is not None}
-
-
-def _item(value: Value | None, at: ast.expr) -> Value | None:
-    if isinstance(at, ast.Slice):
-        return value
-    if _is_whole(at):
-        return part(value, int(ast.unparse(at)))
-    if isinstance(at, ast.Constant) and isinstance(at.value, str) and isinstance(value, Table):
-        return value.keys.get(at.value, ANY)
-    return each(value)
-
-
-def _is_whole(node: ast.expr) -> bool:
-    inner = node.operand if isinstance(node, ast.UnaryOp) else node
-    is_sign = not isinstance(node, ast.UnaryOp) or isinstance(node.op, ast.USub)
-    return is_sign and isinstance(inner, ast.Constant) and type(inner.value) is int
-
-
-def _spread(target: ast.expr, value: Value | None) -> Iterator[tuple[str, Value | None]]:
-    if isinstance(target, ast.Name):
-        yield target.id, value
-    elif isinstance(target, ast.Tuple | ast.List):
-        for at, one in enumerate(target.elts):
-            yield from _spread(one, part(value, at))
-
-
-def _method(klass: ast.ClassDef, name: str) -> Function | None:
-    for one in klass.body:
-        if isinstance(one, FUNCTIONS) and one.name == name:
-            return one
-    return None
-
-
-def _has(klass: ast.ClassDef, name: str) -> bool:
-    return _method(klass, name) is not None or any(
-        isinstance(one, ast.AnnAssign) and ast.unparse(one.target) == name for one in klass.body
-    )
-
-
-def _is_static(method: Function) -> bool:
-    return any(ast.unparse(one) == "staticmethod" for one in method.decorator_list)
-
-
-def _parameters(function: Function) -> list[str]:
-    arguments = function.args
-    return [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-
-
-def _annotated(node: ast.expr | None) -> str | None:
-    if node is None:
-        return None
-    spelled = node.value if isinstance(node, ast.Constant) else ast.unparse(node)
-    return _ANNOTATED.get(str(spelled).rpartition(".")[2])
-
-
-def _told(node: ast.expr | None) -> list[str | None] | None:
-    """What `-> tuple[Tensor, int]` says."""
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
-        return None
-    return [_annotated(one) for one in node.slice.elts]
-
-
-def _imported(tree: ast.Module) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for node in walk(tree):
-        if isinstance(node, ast.Import):
-            for one in node.names:
-                top = one.name.partition(".")[0]
-                found[one.asname or top] = one.name if one.asname else top
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            found.update(
-                {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
-            )
-    return found

@@ -258,6 +258,14 @@ def test_what_is_a_fraction_for_sure_may_be_cast_by_the_network(cli: Cli, projec
     assert not is_chosen(cli, project, of("float(i)", use="print(net(x), net(y))"))
 
 
+def test_a_network_that_casts_what_it_is_given_says_nothing(cli: Cli, project: Path) -> None:
+    net = "\n\nclass Net(torch.nn.Linear):\n    def forward(self, x):\n"
+    fed = of('row["y"]', use="print(net(x), net(y))").replace("torch.nn.Linear(2", "Net(2")
+    for body, chosen in (("x", True), ("x.float()", False), ("x.to(torch.float32)", False)):
+        own = f"{net}        return super().forward({body})\n\n\ndevice ="
+        assert is_chosen(cli, project, fed.replace("\ndevice =", own)) == chosen
+
+
 def test_a_name_of_two_losses_is_that_of_none(cli: Cli, project: Path) -> None:
     program = of('row["y"]', use="print(criterion(net(x)[:, 0], y))")
     other = program.replace("for x, y", "criterion = torch.nn.MSELoss()\nfor x, y", 1)

@@ -302,6 +302,12 @@ def _casts(node: ast.Call) -> bool:
     return False
 
 
+def is_cast(node: ast.Call) -> bool:
+    """`x.float()`, `x.to(torch.float32)`"""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    return name in ("float", "half", "type", "type_as") or (name == "to" and _casts(node))
+
+
 def _is_move(node: ast.Call, name: str) -> bool:
     if name == "cuda":
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from mpslint.facts.batches import TARGETS
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.wide.class_parts import Function
     from mpslint.semantics.wide.sample_kinds import Key
 
+_CASTS = (b".float(", b".half(", b".type(", b".type_as(", b".to(")
 _LOSSES = tuple(one.encode() for one in TARGETS)
 
 
@@ -42,6 +44,7 @@ class DataSets:
         self._files = files
         self._wide: dict[str, wide_batches.Wide] = {}
         self._defined: dict[str, dict[str, list[Function]]] = {}
+        self._casting: dict[str, bool] = {}
         self._losses: dict[str, tuple[set[str], set[str]]] = {}
 
     def around(self, path: str) -> dict[str, Found]:
@@ -63,8 +66,9 @@ class DataSets:
         users = self._files.users(path)
         is_loss = self._is_loss((path, *users))
         wide = {name: one.parts for name, one in around.items()}
-        found = wide_batches.Loops(tree, loops, wide, self._functions(path), is_loss)
         every = {one for user in (path, *users) for one in (user, *self._files.led_to(user))}
+        casts = partial(self._has_casts, sorted(every))
+        found = wide_batches.Loops(tree, loops, wide, self._functions(path), is_loss, casts)
         is_collated = any(wide_batches.collates(self._files.text_of(one)) for one in every)
         for row, text, is_slight, name in found.taken(is_collated=is_collated):
             far = around[name].far
@@ -93,6 +97,17 @@ class DataSets:
             return found
 
         return functions_of
+
+    def _has_casts(self, paths: Iterable[str]) -> bool:
+        return any(map(self._casts, paths))
+
+    def _casts(self, path: str) -> bool:
+        if path not in self._casting:
+            text = self._files.text_of(path)
+            may = b"def forward" in text and any(one in text for one in _CASTS)
+            tree = self._files.tree_of(path) if may else None
+            self._casting[path] = tree is not None and wide_batches.has_casts(tree)
+        return self._casting[path]
 
     def _is_loss(self, programs: Iterable[str]) -> Callable[[str], bool]:
         known: list[frozenset[str]] = []

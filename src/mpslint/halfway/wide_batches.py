@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts import batches
-from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn
+from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn, is_cast
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.wide.sample_kinds import SampleKinds
 from mpslint.semantics.wide.sample_values import ANY, PLAIN, WIDE
@@ -64,14 +64,17 @@ class Loops:
         wide: Wide,
         functions_of: Callable[[str], list[Function]],
         is_loss: Callable[[str], bool],
+        has_casts: Callable[[], bool],
     ) -> None:
-        """`functions_of` gives the functions and methods of a name, and `is_loss` tells whether a
-        name is that of a loss whose target is no float64."""
+        """`functions_of` gives the functions and methods of a name, `is_loss` tells whether a name
+        is that of a loss whose target is no float64, and `has_casts` whether a network of the
+        program casts what it is given."""
         self._tree = tree
         self._wide = wide
         self._loops = [one for one in loops if isinstance(one, ast.For)]
         self._given = _given(tree)
         self._functions_of = functions_of
+        self._has_casts = has_casts
         known = Known(self._functions, is_loss, _networks(tree))
         self._turns = [(one, self._turn(one, known)) for one in self._loops]
 
@@ -100,7 +103,8 @@ class Loops:
                     for key, kind in parts.items():
                         if not _is_meant(move, key) or _is_known(key, exact):
                             continue
-                        if kind == ANY and not _is_known(key, fed):
+                        is_fed = kind == ANY and _is_known(key, fed) and not self._has_casts()
+                        if kind == ANY and not is_fed:
                             yield move.row, f"{move.text} {_DOUBTFUL.format(name)}", True, name
                         elif kind in (PLAIN, WIDE):
                             yield move.row, f"{move.text} {_WIDE.format(name)}", False, name
@@ -252,6 +256,20 @@ def losses_of(tree: ast.Module) -> tuple[set[str], set[str]]:
                 elif isinstance(made, ast.Call):
                     other.add(spelled)
     return sure, other
+
+
+def has_casts(tree: ast.Module) -> bool:
+    """Whether a network of a file casts what it is given first: `def forward(self, x): x.float()`;
+    the others are masks mostly."""
+    for node in walk(tree):
+        if isinstance(node, FUNCTIONS) and node.name == "forward":
+            names = {one.arg for one in node.args.args[1:2]}
+            for one in walk(node):
+                if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+                    owner = one.func.value
+                    if isinstance(owner, ast.Name) and owner.id in names and is_cast(one):
+                        return True
+    return False
 
 
 def functions_in(tree: ast.Module) -> dict[str, list[Function]]:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from mpslint.facts import batches
 from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn, is_cast
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
-from mpslint.semantics.wide.sample_kinds import SampleKinds
 from mpslint.semantics.wide.sample_values import ANY, PLAIN, WIDE
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ def collates(text: bytes) -> bool:
 
 def handed_out(tree: ast.Module) -> Wide:
     """The data sets of a file."""
+    from mpslint.semantics.wide.sample_kinds import SampleKinds
+
     return SampleKinds(tree).handed_out()
 
 

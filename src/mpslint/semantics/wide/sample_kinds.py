@@ -63,7 +63,7 @@ _DOUBLE = ("float64", "double", "Double")
 class Scope:
     """A function of a class, with what it is given."""
 
-    __slots__ = ("bindings", "function", "given", "klass", "local")
+    __slots__ = ("bindings", "function", "given", "klass", "known", "local", "outer")
 
     def __init__(
         self,
@@ -71,16 +71,20 @@ class Scope:
         klass: ast.ClassDef | None,
         bindings: Bindings,
         given: dict[str, Value | None],
-        local: dict[str, Value | None] | None = None,
     ) -> None:
         self.function, self.klass, self.bindings = function, klass, bindings
         self.given = given
-        self.local = local or {}
+        self.local: dict[str, Value | None] = {}
+        """The names of comprehensions, which stand in `outer`."""
+        self.outer = self
+        self.known: dict[tuple[str, int], Value | None] = {}
 
     def within(self, local: dict[str, Value | None]) -> Scope:
         """The same, in a comprehension."""
-        names = {**self.local, **local}
-        return Scope(self.function, self.klass, self.bindings, self.given, names)
+        inner = Scope(self.function, self.klass, self.bindings, self.given)
+        inner.local = {**self.local, **local}
+        inner.outer = self.outer
+        return inner
 
 
 class SampleKinds:
@@ -93,6 +97,10 @@ class SampleKinds:
         self._busy: set[tuple[int, str, int]] = set()
         self._known: dict[tuple[int, str], Value | None] = {}
         self._depth = 0
+        self._cut = 0
+        """How often something was asked about that was being answered: what came of that is not
+        kept."""
+        self._module = self._scope(tree, None)
 
     def handed_out(self) -> dict[str, dict[Key, str]]:
         """By data set the parts of an item that may be float64 in a batch, each with its kind."""
@@ -161,23 +169,34 @@ class SampleKinds:
     def _name(self, name: str, scope: Scope, row: int) -> Value | None:
         if name in scope.local:
             return scope.local[name]
-        some = before(scope.bindings.get(name, []), row)
+        outer = scope.outer
+        if (name, row) in outer.known:
+            return outer.known[name, row]
         key = (id(scope.function), name, row)
         if key in self._busy:
+            self._cut += 1
             return None
         self._busy.add(key)
+        cut = self._cut
         try:
-            found = self._put_together(some, scope) if some else None
-            if some and any(one.is_sure for one in some):
-                return found
-            if isinstance(scope.function, FUNCTIONS):
-                if name in parameters(scope.function):
-                    return together(found, self._parameter(name, scope))
-                if not some:
-                    return self._name(name, self._scope(self._tree, None), _LAST)
-            return found if some else ANY
+            found = self._bound_to(name, outer, row)
         finally:
             self._busy.discard(key)
+        if cut == self._cut:
+            outer.known[name, row] = found
+        return found
+
+    def _bound_to(self, name: str, scope: Scope, row: int) -> Value | None:
+        some = before(scope.bindings.get(name, []), row)
+        found = self._put_together(some, scope) if some else None
+        if any(one.is_sure for one in some):
+            return found
+        if isinstance(scope.function, FUNCTIONS):
+            if name in parameters(scope.function):
+                return together(found, self._parameter(name, scope))
+            if not some:
+                return self._name(name, self._module, _LAST)
+        return found if some else ANY
 
     def _parameter(self, name: str, scope: Scope) -> Value | None:
         assert isinstance(scope.function, FUNCTIONS)
@@ -196,13 +215,15 @@ class SampleKinds:
             return self._known[known]
         key = (id(klass), name, -1)
         if key in self._busy:
+            self._cut += 1
             return None
         self._busy.add(key)
+        cut = self._cut
         try:
             found = self._attribute_of(name, klass)
         finally:
             self._busy.discard(key)
-        if not self._busy:
+        if cut == self._cut:
             self._known[known] = found
         return found
 
@@ -245,6 +266,7 @@ class SampleKinds:
     ) -> Value | None:
         key = (id(function), "", 0)
         if key in self._busy or self._depth > _DEPTH:
+            self._cut += 1
             return None
         self._busy.add(key)
         try:

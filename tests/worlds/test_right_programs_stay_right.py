@@ -15,9 +15,15 @@ NEVER_ON_MPS = frozenset(
         "double_from_a_library",
         "double_model",
         "eigenvalues",
+        "fractions_in_a_table_of_batches",
+        "fractions_in_another_file",
+        "fractions_moved_by_helper",
+        "fractions_of_a_generator",
+        "fractions_read_from_json",
     }
 )
-"""What they compute in float64, or with an operator that MPS lacks, or whose user wants no GPU."""
+"""What they compute in float64, or may move so, or with an operator that MPS lacks, or whose user
+wants no GPU."""
 ENOUGH = 0.85
 
 # One worker runs the programs for all of these tests.

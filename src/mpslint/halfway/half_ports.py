@@ -170,9 +170,10 @@ class HalfPorts:
         was: dict[str, int] = {}
         if found and file is not None and file.before is not None and file.before != file.after:
             was = {one.text: one.row for one in self._program.doubts(path, file.before)}
-        for row, text, ends in found:
+        for row, text, only_if_ran, beside in found:
             line = self._program.line_of(path, was.get(text, row))
-            yield Left(row, path, line, text, raises=False, is_doubt=True, ends_on_cuda=ends)
+            left = Left(row, path, line, text, raises=False, is_doubt=True)
+            yield left._replace(only_if_ran=only_if_ran, beside=beside)
         mended = frozenset(_fixed(file, _OBJECTS))
         for row, text in self._program.ends(path, lambda: self._tree(path)):
             if row in mended:
@@ -217,7 +218,8 @@ class HalfPorts:
 
     def _on_the_way(self, name: Name, one: Opened) -> Left | None:
         """What is left where a fix would bring tensors, or where programs that come to it are."""
-        left = self._left_on(self._way_from(name), one)
+        way = self._way_from(name)
+        left = self._left_on(way, one, way)
         if left is not None:
             return left
         # Its callers' tensors stay where they were, and would meet those on MPS.
@@ -232,11 +234,11 @@ class HalfPorts:
             scripts = scripts or not is_tests
             way = self._way_from(program)
             if not beside.isdisjoint(way):
-                return self._left_on((other for other in way if other in beside), one)
+                return self._left_on((other for other in way if other in beside), one, way)
             ending = self._ending_on_mps(way) if may_end else None
             if ending is not None:
                 return ending  # It ran on the CPU, whatever others gain.
-            left = self._left_on(way, one)
+            left = self._left_on(way, one, way)
             if left is None and not beside and not may_end:
                 return None
             if not unasked:
@@ -263,9 +265,9 @@ class HalfPorts:
     def _may_end(self) -> bool:
         return any(one.raises_on_mps for left in self._left.values() for one in left)
 
-    def _ending_on_mps(self, way: Iterable[Name]) -> Left | None:
+    def _ending_on_mps(self, way: dict[Name, None]) -> Left | None:
         """Where a program ends that went on as long as its tensors were on the CPU."""
-        every = [left for other in way for left in self._left.get(other, ())]
+        every = [left for other in way for left in self._left.get(other, ()) if _runs(left, way)]
         if any(left.raises for left in every):
             return None
         return next((left for left in every if left.raises_on_mps), None)
@@ -274,8 +276,11 @@ class HalfPorts:
         """What is left in parts that lead to this one."""
         return frozenset(other for other in self._left if self._leads(other, name))
 
-    def _left_on(self, way: Iterable[Name], one: Opened) -> Left | None:
-        every = (left for other in way for left in self._left.get(other, ()))
+    def _left_on(
+        self, names: Iterable[Name], one: Opened, way: dict[Name, None] | None = None
+    ) -> Left | None:
+        """What is left in parts, all of them on the way of a program where that is known."""
+        every = (left for other in names for left in self._left.get(other, ()) if _runs(left, way))
         return next(filter(one.is_kept_out_by, every), None)
 
     def _way_from(self, name: Name) -> dict[Name, None]:
@@ -376,6 +381,10 @@ def _fixed(file: Ported | None, code: str) -> Iterator[int]:
     # their trees equal, are of a file that is written: its rows are told in what it was.
     if file is not None and file.before is file.after:
         yield from (one.row for one in file.opened if one.key[0] == code)
+
+
+def _runs(left: Left, way: dict[Name, None] | None) -> bool:
+    return left.beside is None or way is None or left.beside in way
 
 
 def _sentence(left: Left, path: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mpslint.fixing.fixer import Made
+    from mpslint.halfway.ways import Name
     from mpslint.model import Finding
     from mpslint.porting.landed import Applied
     from mpslint.sources.source import SourceFile
@@ -43,8 +44,11 @@ class Left(NamedTuple):
     """A program ends there once it comes to MPS, and ran on the CPU."""
     is_doubt: bool = False
     """Nobody knows what becomes of tensors on MPS there."""
-    ends_on_cuda: bool = False
-    """What is in doubt would end a program with CUDA as well."""
+    only_if_ran: bool = False
+    """What is in doubt would end a program with CUDA as well, or may end none: it speaks against
+    fixes of lines alone to which a Mac came before."""
+    beside: Name | None = None
+    """It is left in programs alone that run this part, too."""
 
     is_untold: bool = False
     """No rule that is on tells of it: what is mended beside it for CUDA counts."""
@@ -72,8 +76,8 @@ class Opened(NamedTuple):
         """What is left where it is not made, for what is in its way: a line that raises today still
         does."""
         if self.ran:
-            return blocked._replace(row=self.row, ends_on_cuda=False)
-        told = blocked._replace(row=self.row, raises=True, code=self.key[0])
+            return blocked._replace(row=self.row, only_if_ran=False, beside=None)
+        told = blocked._replace(row=self.row, raises=True, code=self.key[0], beside=None)
         return told._replace(lacks_kernel=False, is_doubt=False, is_untold=False)
 
     def is_kept_out_by(self, left: Left) -> bool:
@@ -86,7 +90,7 @@ class Opened(NamedTuple):
             return left.raises and not left.raises_on_mps
         if left.is_doubt:
             # What goes to CUDA alone has been there, and nothing else has ever been on the way.
-            return self.brings and (self.ran or not left.ends_on_cuda)
+            return self.brings and (self.ran or not left.only_if_ran)
         if left.lacks_kernel and not (self.ran and self.brings):
             return False
         if self.brings:

@@ -19,6 +19,7 @@ from mpslint.halfway import (
     weight_reads,
     wide_batches,
 )
+from mpslint.halfway.data_sets import DataSets
 from mpslint.halfway.unread_steps import OF_CUDA, Steps, beginning, cuda_objects
 from mpslint.project.layout.modules import INSTALLING
 from mpslint.project.runs.far_imports import FarImports
@@ -28,6 +29,7 @@ from mpslint.semantics.worlds.machines import MACS
 from mpslint.sources.opening import is_notebook, open_source, position
 
 if TYPE_CHECKING:
+    from mpslint.halfway.ways import Name
     from mpslint.project.project import Project
     from mpslint.sources.source import SourceFile
 
@@ -41,8 +43,10 @@ class Doubt(NamedTuple):
 
     row: int
     text: str
-    ends_on_cuda: bool = False
-    """It would raise for a tensor of CUDA's as well."""
+    only_if_ran: bool = False
+    """It would raise for a tensor of CUDA's as well, or may raise for none."""
+    beside: Name | None = None
+    """It is so in programs alone that run this part, too."""
 
 
 class ProgramFiles:
@@ -61,7 +65,7 @@ class ProgramFiles:
         self._chosen: dict[str, list[str]] = {}
         self._led_to: dict[str, list[str]] = {}
         self._far = FarImports(self._paths, self.text_of, self._near, self._is_installed)
-        self._wide: dict[str, wide_batches.Wide] = {}
+        self._data_sets = DataSets(self)
         self._own: dict[tuple[str, str], bool | None] = {}
 
     def text_of(self, path: str) -> bytes:
@@ -85,6 +89,10 @@ class ProgramFiles:
     def led_to(self, path: str) -> list[str]:
         """The modules that a file imports, and they in turn."""
         return self._far.led_to(path)
+
+    def users(self, path: str) -> list[str]:
+        """The files of the run that lead to a file."""
+        return [one for one in self._paths if one != path and path in self.led_to(one)]
 
     def around(self, path: str) -> Iterable[str]:
         """The modules of the project of a file."""
@@ -120,7 +128,7 @@ class ProgramFiles:
         is_scaled = scaled_steps.may_scale(text)
         if is_scaled:
             kinds |= scaled_steps.KINDS
-        wide = self._wide_batches(path, text) if wide_batches.may_take(text) else {}
+        wide = self._data_sets.around(path) if wide_batches.may_take(text) else {}
         if wide:
             kinds |= wide_batches.KINDS
         tree = tree_of() if kinds else None
@@ -138,11 +146,11 @@ class ProgramFiles:
         doubts = [Doubt(*one) for one in found]
         if is_read:
             host = device_arrays.read_on_host(tree, nodes)
-            doubts += [Doubt(*one, ends_on_cuda=True) for one in host]
+            doubts += [Doubt(*one, only_if_ran=True) for one in host]
         if has_weights:
-            doubts += [Doubt(*one, ends_on_cuda=True) for one in weight_reads.read(nodes)]
+            doubts += [Doubt(*one, only_if_ran=True) for one in weight_reads.read(nodes)]
         if wide:
-            doubts += [Doubt(*one) for one in wide_batches.taken(nodes, wide)]
+            doubts += [Doubt(*one) for one in self._data_sets.taken(path, tree, nodes, wide)]
         return doubts
 
     def _taken_from(self, path: str) -> Callable[[str], bool]:
@@ -157,20 +165,6 @@ class ProgramFiles:
             return bool(holding(users, name.encode()))
 
         return is_taken
-
-    def _wide_batches(self, path: str, text: bytes) -> wide_batches.Wide:
-        """The data sets that a file names and that hand out float64: its own, and those of what it
-        imports."""
-        found: wide_batches.Wide = {}
-        for one in (path, *self._led(path)):
-            if one not in self._wide:
-                may = wide_batches.may_hand_out(text if one == path else self.text_of(one))
-                tree = self.tree_of(one) if may else None
-                self._wide[one] = wide_batches.handed_out(tree) if tree is not None else {}
-            found |= {
-                name: parts for name, parts in self._wide[one].items() if name.encode() in text
-            }
-        return found
 
     def line_of(self, path: str, row: int) -> str:
         """A row as people read it."""

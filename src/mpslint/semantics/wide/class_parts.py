@@ -1,0 +1,95 @@
+"""Parts of classes and functions, and what expressions take out of what is known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.wide.sample_values import (
+    ANY,
+    NARROW,
+    PLAIN,
+    WHOLE,
+    Table,
+    Value,
+    each,
+    part,
+)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_ANNOTATED = {"int": WHOLE, "str": WHOLE, "bool": WHOLE, "float": PLAIN, "Tensor": NARROW}
+
+
+def item(value: Value | None, at: ast.expr) -> Value | None:
+    if isinstance(at, ast.Slice):
+        return value
+    if _is_whole(at):
+        return part(value, int(ast.unparse(at)))
+    if isinstance(at, ast.Constant) and isinstance(at.value, str) and isinstance(value, Table):
+        return value.keys.get(at.value, ANY)
+    return each(value)
+
+
+def _is_whole(node: ast.expr) -> bool:
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    is_sign = not isinstance(node, ast.UnaryOp) or isinstance(node.op, ast.USub)
+    return is_sign and isinstance(inner, ast.Constant) and type(inner.value) is int
+
+
+def spread(target: ast.expr, value: Value | None) -> Iterator[tuple[str, Value | None]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple | ast.List):
+        for at, one in enumerate(target.elts):
+            yield from spread(one, part(value, at))
+
+
+def method_of(klass: ast.ClassDef, name: str) -> Function | None:
+    for one in klass.body:
+        if isinstance(one, FUNCTIONS) and one.name == name:
+            return one
+    return None
+
+
+def has_part(klass: ast.ClassDef, name: str) -> bool:
+    return method_of(klass, name) is not None or any(
+        isinstance(one, ast.AnnAssign) and ast.unparse(one.target) == name for one in klass.body
+    )
+
+
+def is_static(method: Function) -> bool:
+    return any(ast.unparse(one) == "staticmethod" for one in method.decorator_list)
+
+
+def parameters(function: Function) -> list[str]:
+    arguments = function.args
+    return [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def annotated(node: ast.expr | None) -> str | None:
+    if node is None:
+        return None
+    spelled = node.value if isinstance(node, ast.Constant) else ast.unparse(node)
+    return _ANNOTATED.get(str(spelled).rpartition(".")[2])
+
+
+def told_parts(node: ast.expr | None) -> list[str | None] | None:
+    """What `-> tuple[Tensor, int]` says."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+        return None
+    return [annotated(one) for one in node.slice.elts]
+
+
+def imported_names(tree: ast.Module) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for node in walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                top = one.name.partition(".")[0]
+                found[one.asname or top] = one.name if one.asname else top
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            found.update(
+                {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+            )
+    return found

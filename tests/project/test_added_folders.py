@@ -30,6 +30,8 @@ def added(text: str) -> tuple[str, ...]:
         "sys.path.append(str(Path(__file__).absolute().parents[1].joinpath('lib')))",
         "sys.path += [os.path.realpath(os.path.join(HERE, os.pardir, 'lib'))]",
         "sys.path.extend(['/w/project/lib'])",
+        "sys.path.append(os.path.join(sys.path[0], '../lib'))",
+        "sys.path.append(os.path.dirname(sys.argv[0]) + '/../lib')",
         "if True:\n    sys.path.append(os.path.abspath('/w/project/lib'))",
         "def add(path):\n    if path not in sys.path:\n        sys.path.insert(0, path)\n\n"
         "add(os.path.join(HERE, '..', 'lib'))",

@@ -33,7 +33,8 @@ without `device=`, and variants that depend on an argument's value (`norm(p="nuc
 torch_scatter makes of torch's own operators (`scatter_add`, `scatter_mean`), and operators of
 packages in code that makes data, no model. What transforms of a data set do with its samples
 (`data.vectors = ...; return data` in `__call__`), and functions that only they use. Methods of what
-is not known to be a tensor (`.take`, `.mode`). With the default `min-torch`, only ops that torch
+is not known to be a tensor (`.take`), and `.mode` of what a module gives, which may be a
+distribution. With the default `min-torch`, only ops that torch
 2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to an older
 release.
 
@@ -74,6 +75,8 @@ def _names() -> tuple[bytes, ...]:
 
 
 _WIDE = ("float64", "complex128")
+_OF_DISTRIBUTIONS = frozenset({"mode"})
+"""Methods that tensors share with distributions, and with what projects wrap around these."""
 
 
 @rule(
@@ -180,11 +183,40 @@ def _on_cpu(context: Context, call: ast.Call, name: str) -> Fix | None:
     return compute_on_cpu(context, call, name)
 
 
+def _is_made_by_torch(context: Context, node: ast.expr) -> bool:
+    """Whether a function of torch gives this, or a parameter says that it is a tensor: what a
+    module gives may be a distribution of the project's own."""
+    made = node
+    if isinstance(node, ast.Name):
+        reaching = context.flow.reaching(node)
+        if not reaching:
+            return False
+        if any(one.kind == "parameter" for one in reaching):
+            return all(_is_annotated(context, one.node) for one in reaching)
+        values = [one.value for one in reaching]
+        return all(one is not None and _is_made_by_torch(context, one) for one in values)
+    while isinstance(made, ast.Subscript):
+        made = made.value
+    if not isinstance(made, ast.Call):
+        return False
+    name = context.resolve(made.func) or ""
+    if name.startswith("torch."):
+        return not name.startswith("torch.distributions.")
+    return isinstance(made.func, ast.Attribute) and _is_made_by_torch(context, made.func.value)
+
+
+def _is_annotated(context: Context, parameter: ast.AST) -> bool:
+    annotation = getattr(parameter, "annotation", None)
+    return annotation is not None and context.resolve(annotation) == "torch.Tensor"
+
+
 def _on_device_tensor(context: Context, call: ast.Call) -> bool:
     function = call.func
     if not isinstance(function, ast.Attribute):
         return False
     if (context.resolve(function) or "").startswith("torch."):
+        return False
+    if function.attr in _OF_DISTRIBUTIONS and not _is_made_by_torch(context, function.value):
         return False
     value = context.values.of(function.value)
     return (

@@ -24,6 +24,7 @@ _SAME = frozenset({"abspath", "realpath", "normpath", "str", "fspath"})
 _SAME_METHODS = frozenset({"resolve", "absolute", "as_posix"})
 _JOINING = frozenset({"join", "joinpath", "Path", "PurePath"})
 _HERE = frozenset({"getcwd", "cwd"})
+_OF_PROGRAM = frozenset({"sys.path[0]", "sys.argv[0]"})
 _PARTS = {"pardir": "..", "curdir": "."}
 _DEEP = 12
 """Names that are made of names, and calls in calls, are followed so deep."""
@@ -209,7 +210,10 @@ class _Reader:
         return os.path.join(left, right) if isinstance(node.op, ast.Div) else None
 
     def _above(self, node: ast.Subscript) -> str | None:
-        """`path.parents[1]`"""
+        """`path.parents[1]`; the folder of a program, which stands first in `sys.path`, and its
+        own path, by which it was started."""
+        if (asked := ast.unparse(node)) in _OF_PROGRAM:
+            return os.path.dirname(self._path) if asked == "sys.path[0]" else self._path
         parents, place = node.value, node.slice
         if not isinstance(parents, ast.Attribute) or parents.attr != "parents":
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.project.uses.copied import Copied
+from mpslint.project.uses.gone import Gone
 from mpslint.project.uses.stale import Stale
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Nowhere:
     ) -> None:
         self._projects = projects
         self._stale = Stale(modules)
+        self._gone = Gone(projects, modules)
         self._unreached = unreached
         self._copied = Copied(modules, published, leading, unreached)
 
@@ -35,9 +37,11 @@ class Nowhere:
         whole = self._projects.searched(path)
         if whole is None or path not in whole.modules:
             return False, ()
-        if self._stale.includes(whole, path):
-            return True, whole.files
+        is_gone = self._gone.includes(whole, path)
+        asked = self._gone.rests_on(whole)
+        if is_gone or self._stale.includes(whole, path):
+            return True, (*whole.files, *asked)
         unreached, told = self._unreached.includes(path)
         if unreached or not self._copied.may_include(whole, path):
-            return unreached, told
-        return self._copied.includes(whole, path), whole.files
+            return unreached, (*told, *asked)
+        return self._copied.includes(whole, path), (*whole.files, *asked)

@@ -11,11 +11,14 @@ if TYPE_CHECKING:
 
 
 def copies(context: Context) -> Iterator[ast.Call]:
-    """`x.cpu()`, `x.to("cpu")`, `x.to(torch.device("cpu"))`."""
+    """`x.cpu()`, `x.to("cpu")`, `x.to(torch.device("cpu"))`, `x.to(cpu_device)`."""
     yield from context.index.calls.get("cpu", ())
     for move in context.index.calls.get("to", ()):
-        if move.args and any(
-            isinstance(item, ast.Constant) and item.value == "cpu"
-            for item in ast.walk(move.args[0])
+        if move.args and (
+            any(
+                isinstance(item, ast.Constant) and item.value == "cpu"
+                for item in ast.walk(move.args[0])
+            )
+            or context.values.device_types(move.args[0]) == {"cpu"}
         ):
             yield move

@@ -247,3 +247,54 @@ def test_a_module_is_loaded_to_where_its_inputs_go_on_every_machine(
     )
 
     assert 'torch.load("model.pth", map_location=device)' in text
+
+
+_BESIDE = (
+    'state = torch.load("a.pt")\nmean = torch.load("mean.pt")\nnet.load_state_dict(state["net"])\n'
+)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        'print(state["features"] - mean)',
+        'features = state["features"].float()\nprint(torch.cat([features, mean["all"]]))',
+        'total = state["features"]\ntotal += mean',
+        'print(state["features"].sub(mean))',
+    ],
+)
+def test_what_meets_something_else_that_is_loaded_stays_where_that_does(
+    cli: Cli, project: Path, use: str
+) -> None:
+    text = _fixed(cli, project, f"{_BESIDE}{use}\n")
+
+    assert "torch.cuda.is_available() else" in text.partition("a.pt")[2].partition("mean")[0]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        'print(state["features"], mean)',
+        'print(state["features"] - 1, mean - 1)',
+        'print(net.weight - state["mean"])',
+    ],
+)
+def test_what_is_loaded_beside_something_else_goes_to_the_device_at_hand(
+    cli: Cli, project: Path, use: str
+) -> None:
+    text = _fixed(cli, project, f'{_BESIDE}print(net.weight - state["mean"])\n{use}\n')
+
+    assert 'torch.load("a.pt", map_location=device)' in text
+
+
+def test_a_model_that_meets_another_that_is_loaded_stays_where_that_does(
+    cli: Cli, project: Path
+) -> None:
+    text = _fixed(
+        cli,
+        project,
+        'model = torch.load("a.pt")\nother = torch.load("b.pt")\n'
+        'print((model["w"] - other["w"]).abs().sum(), net(torch.ones(2).to(device)))\n',
+    )
+
+    assert "map_location=device" not in text

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.kept_entries import named_at
+from mpslint.patterns.loaded_beside import meets_unplaced
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.only_copied import (
     is_plain_entry,
@@ -57,7 +58,8 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
     moved at once, and what a program loads that knows of no device. What is copied so in part goes
     to the device at hand, and what an object keeps goes where its class makes it. A module that
     nothing moves later goes to the very device that its inputs are moved to. Anything else stays
-    where it was saved if there is CUDA, and goes to the CPU elsewhere.
+    where it was saved if there is CUDA, and goes to the CPU elsewhere; so does what meets something
+    else that is loaded without a place.
     """
     mark, torch = quote(context.source), torch_name(context, call)
     last = max(
@@ -75,8 +77,10 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
 
 def _place(context: Context, call: ast.Call, host: str, torch: str | None) -> Reference | None:
     """Where a checkpoint is loaded to; `host` is the text for the CPU."""
-    kept = kept_on_devices(context, call)
-    if kept == [] or _is_moved_at_once(context, call) or _is_for_the_host(context, call):
+    kept, beside = kept_on_devices(context, call), meets_unplaced(context, call)
+    if _is_moved_at_once(context, call):
+        return Reference(host, True, ())
+    if not beside and (kept == [] or _is_for_the_host(context, call)):
         return Reference(host, True, ())
     if torch is None:
         return None
@@ -85,11 +89,11 @@ def _place(context: Context, call: ast.Call, host: str, torch: str | None) -> Re
         name = names.pop() if len(names) == 1 else None
         if name is not None:
             return Reference(name, False, ())
-    elif _is_module(context, call) and not _is_moved(context, call):
+    elif not beside and _is_module(context, call) and not _is_moved(context, call):
         device = _of_inputs(context, call)
         if device is not None:
             return device
-    at_hand = _of_checkpoint(context, call)
+    at_hand = _of_checkpoint(context, call) if not beside else None
     text = at_hand or f"None if {torch}.cuda.is_available() else {host}"
     reason = _ON_HOST if at_hand is None and _is_kept(context, call) else ""
     return Reference(text, False, (), reason=reason)

@@ -59,7 +59,8 @@ what it is compared with, the state of a random generator, or printed; and where
 the program knows of a device. What an object keeps (`self.counts = checkpoint["counts"]`) goes
 where its class makes it (`self.cfg.device`), a whole module to the device of its inputs, and what
 is used beside such a `load_state_dict`, or beside a module of the file that is moved there, to the
-device at hand. Else `None` on CUDA (as before) and
+device at hand. Else, and where it meets something else that is loaded without `map_location` and
+stays where that was saved, `None` on CUDA (as before) and
 elsewhere `"cpu"`; unsafe where an object keeps it that is told its device, or where MPS is known:
 what a Mac has saved on MPS would then be on the CPU.
 

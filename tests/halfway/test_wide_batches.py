@@ -354,6 +354,15 @@ def test_it_is_no_concern_of_a_program_with_another_data_set(cli: Cli, project: 
     assert is_ported(cli, project, "", own)
 
 
+def test_of_several_loaders_each_has_its_own_parts(cli: Cli, project: Path) -> None:
+    program = of('row["y"]', use="print(net(x)[:, 0] - y.cpu())", move="    y = y.cpu()\n")
+    two = program.replace("for x, y in DataLoader(", "for (x, _), y in zip(DataLoader(")
+    two = two.replace("batch_size=2):", "batch_size=2), [net]):\n    y.to(device)")
+    assert is_chosen(cli, project, two.replace("y.cpu()", "1"))
+    other = two.replace("(x, _), y", "(x, y), _").replace("y.cpu()", "y")
+    assert not is_chosen(cli, project, other)
+
+
 def test_what_goes_over_the_keys_of_a_batch_moves_none_of_it(cli: Cli, project: Path) -> None:
     program = of('row["y"]').replace('return x, row["y"]', 'return {"x": x, "y": row["y"]}')
     start = program.index("for x, y in")

@@ -157,20 +157,23 @@ def _is_known(key: Key, among: set[Key]) -> bool:
 
 
 def _named(loop: ast.For) -> Iterator[tuple[str, Key]]:
-    """The names that a loop gives the parts of a batch, also below a number of the turn."""
+    """The names that a loop gives the parts of a batch, also below a number of the turn, and of
+    several loaders at once."""
     target = loop.target
-    counted = any(isinstance(node, ast.Name) and node.id == "enumerate" for node in walk(loop.iter))
+    calls = {node.id for node in walk(loop.iter) if isinstance(node, ast.Name)}
     if isinstance(target, ast.Tuple) and len(target.elts) == 2:
-        if counted or isinstance(target.elts[1], ast.Tuple):
+        if "enumerate" in calls or (isinstance(target.elts[1], ast.Tuple) and "zip" not in calls):
             target = target.elts[1]
-    elif counted:
+    elif "enumerate" in calls:
         return
-    if isinstance(target, ast.Name):
-        yield target.id, ALL
-    elif isinstance(target, ast.Tuple | ast.List):
-        for at, item in enumerate(target.elts):
-            if isinstance(item, ast.Name):
-                yield item.id, (len(target.elts), at)
+    is_several = "zip" in calls and isinstance(target, ast.Tuple)
+    for batch in target.elts if is_several and isinstance(target, ast.Tuple) else [target]:
+        if isinstance(batch, ast.Name):
+            yield batch.id, ALL
+        elif isinstance(batch, ast.Tuple | ast.List):
+            for at, item in enumerate(batch.elts):
+                if isinstance(item, ast.Name):
+                    yield item.id, (len(batch.elts), at)
 
 
 def _names_in(node: ast.expr) -> Iterator[str]:

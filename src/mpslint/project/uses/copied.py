@@ -136,7 +136,7 @@ class Copied:
     def _is_meant(self, whole: Whole, other: str, how: How, path: str) -> bool:
         """Whether what leads to a module leads there, and not to its original of the same name."""
         data = self._modules.text(other) or b""
-        if how in (How.IMPORTED, How.FITTING):
+        if how is How.IMPORTED:
             return True
         if how is How.TAKEN and self._modules.tree(other) is None and not _speaks_of(data, path):
             return False
@@ -145,6 +145,12 @@ class Copied:
             for one in {*self._alike.near(whole, path), *self._alike.same(whole, path)}
             if module_name(one) == module_name(path)
         ]
+        if how in (How.FITTING, How.SPELLED):
+            leads = self._leading.open.lead
+            return all(
+                not leads(other, one, begun=True) or _is_spoken_of(whole, other, data, path, one)
+                for one in namesakes
+            )
         if how is How.TAKEN:
             found = self._modules.find(other, module_name(path))[0]
             if found == path or (found not in namesakes and ADDING not in data):

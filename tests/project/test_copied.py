@@ -211,6 +211,25 @@ def test_a_text_that_names_something_else_leads_nowhere(
     assert found(tmp_path, BESIDE, **{BESIDE: OLDER, place: text}) == []
 
 
+@pytest.mark.parametrize(
+    "given", ["sys.argv[1]", "args.lib + '/more'", "parser.parse_args().lib", "input()"]
+)
+def test_who_says_where_python_looks_first_may_mean_the_copy(tmp_path: Path, given: str) -> None:
+    text = (
+        "import sys\nfrom command import parser\nargs = parser.parse_args()\n"
+        f"sys.path.insert(0, {given})\nfrom net import Net\n\nprint(Net(2))\n"
+    )
+    assert found(tmp_path, **{"lib/train.py": text}) == TOLD
+
+
+@pytest.mark.parametrize("where", ["sys.path.append(sys.argv[1])", "sys.path.insert(0, 'more')"])
+def test_a_folder_behind_that_of_the_original_or_another_leads_not_to_the_copy(
+    tmp_path: Path, where: str
+) -> None:
+    text = f"import sys\n{where}\nfrom net import Net\n\nprint(Net(2))\n"
+    assert found(tmp_path, **{"lib/train.py": text}) == []
+
+
 @pytest.mark.parametrize("text", ["f'lib.n{x}t.Net'", "f'lib/n{x}t.py'"])
 def test_a_text_that_goes_with_the_original_as_well_means_that(tmp_path: Path, text: str) -> None:
     files = {"old/lib/net.py": OLDER, "run.py": f"x = input()\nprint({text})\n"}

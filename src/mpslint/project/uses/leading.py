@@ -8,6 +8,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.project.layout.added_folders import WORD, puts_first_what_is_given
 from mpslint.project.layout.import_texts import imported_modules, module_name, runs_files
 from mpslint.project.layout.whole import speaks_freely
 from mpslint.project.layout.word_holders import stands_alone
@@ -47,6 +48,7 @@ class Leading:
         self._taken = taken
         self.open = OpenTexts(modules)
         self._running: dict[str, bool] = {}
+        self._anywhere: dict[str, bool] = {}
         self._known: dict[str, tuple[list[tuple[str, How]], Iterator[tuple[str, How]]]] = {}
         """What was found so far, and what finds the rest: many ask for the first ones alone."""
 
@@ -166,6 +168,13 @@ class Leading:
             if found == path or is_found_from_inside(other, module, path):
                 return True
             ending = os.sep + module.replace(".", os.sep) + ".py"
-            if found is None and path.endswith(ending):
+            if path.endswith(ending) and (found is None or self._looks_anywhere(other, data)):
                 return True
         return False
+
+    def _looks_anywhere(self, other: str, data: bytes) -> bool:
+        """Whether a module has Python look first in a folder that it is given."""
+        if other not in self._anywhere:
+            tree = self._modules.tree(other) if WORD in data else None
+            self._anywhere[other] = tree is not None and puts_first_what_is_given(tree)
+        return self._anywhere[other]

@@ -202,6 +202,7 @@ def test_a_text_that_may_name_the_copy_leads_to_it_whoever_reads_it(
         ("run.py", "import lib\neval('lib.' + input() + '.Net')\n"),
         (".github/workflows/run.yml", "on:\n  push:\n    branches: [net_old]\n"),
         ("Makefile", "net_old:\n\techo $(NAME).py\n"),
+        ("setup.cfg", "[flake8]\nper-file-ignores = lib/net_*.py:F401\n"),
         ("README.md", "Put what you write into `lib/<name>.py`.\n"),
     ],
 )

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.project.layout.import_texts import imported_modules
-from mpslint.project.layout.whole import PROSE
+from mpslint.project.layout.whole import PROSE, SETTINGS
 from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _told(other: str, data: bytes) -> Iterator[_Text]:
     """Those of a file that is no module."""
     text = _SCRIPTED.sub(_HOLE, data.decode(errors="replace"))
     is_prose = other.endswith(PROSE)
-    if not is_prose:
+    if not is_prose and not other.endswith(SETTINGS):  # Those of tools say so what is looked at.
         text = text.replace("*", _HOLE)
     if _HOLE not in text:
         return

@@ -66,6 +66,7 @@ class OpenTexts:
     def __init__(self, modules: Modules) -> None:
         self._modules = modules
         self._known: dict[str, tuple[_Text, ...]] = {}
+        self._led: dict[tuple[str, str, bool], bool] = {}
         self._importing: dict[str, bool] = {}
 
     def lead(self, other: str, path: str, *, begun: bool = False) -> bool:
@@ -75,6 +76,12 @@ class OpenTexts:
             self._known[other] = tuple(_texts(other, self._modules.text(other) or b""))
         if not self._known[other]:
             return False
+        asked = other, path, begun
+        if asked not in self._led:
+            self._led[asked] = self._leads(other, path, begun=begun)
+        return self._led[asked]
+
+    def _leads(self, other: str, path: str, *, begun: bool) -> bool:
         place = path.removesuffix(".py").removesuffix(os.sep + "__init__").replace(os.sep, ".")
         return any(
             text.fits.search(place) is not None

@@ -231,6 +231,16 @@ def test_a_folder_behind_that_of_the_original_or_another_leads_not_to_the_copy(
     assert found(tmp_path, **{"lib/train.py": text}) == []
 
 
+def test_a_text_whose_open_part_tells_copies_apart_means_each_of_them(tmp_path: Path) -> None:
+    start = "from importlib import import_module\n"
+    files = {
+        "parts/new/net.py": NET,
+        "train.py": f"{start}import_module(f'parts.{{input()}}.net')\n",
+    }
+    assert found(tmp_path, **files) == TOLD
+    assert found(tmp_path, "parts/new/net.py", **files) == TOLD
+
+
 @pytest.mark.parametrize("text", ["f'lib.n{x}t.Net'", "f'lib/n{x}t.py'"])
 def test_a_text_that_goes_with_the_original_as_well_means_that(tmp_path: Path, text: str) -> None:
     files = {"old/lib/net.py": OLDER, "run.py": f"x = input()\nprint({text})\n"}

@@ -50,7 +50,7 @@ _LETTERS = re.compile(r"[A-Za-z]{2}")
 _MOST_BEFORE = 40
 
 
-class _Text(NamedTuple):
+class OpenText(NamedTuple):
     """A text as an expression for the places of modules."""
 
     fits: re.Pattern[str]
@@ -65,31 +65,34 @@ class _Text(NamedTuple):
 class OpenTexts:
     def __init__(self, modules: Modules) -> None:
         self._modules = modules
-        self._known: dict[str, tuple[_Text, ...]] = {}
-        self._led: dict[tuple[str, str, bool], bool] = {}
+        self._known: dict[str, tuple[OpenText, ...]] = {}
+        self._led: dict[tuple[str, str], dict[OpenText, int]] = {}
         self._importing: dict[str, bool] = {}
 
-    def lead(self, other: str, path: str, *, begun: bool = False) -> bool:
-        """Whether the file at `other` has a text that may name the module at the absolute `path`;
-        one of which the beginning is written out, where only such are asked for (`begun`)."""
+    def lead(self, other: str, path: str) -> bool:
+        """Whether the file at `other` has a text that may name the module at `path`, absolute."""
+        return bool(self.starts(other, path))
+
+    def starts(self, other: str, path: str) -> dict[OpenText, int]:
+        """The texts by which it may do so, each with the place of `path` where that begins; of one
+        whose own beginning is open this is -1."""
         if other not in self._known:
             self._known[other] = tuple(_texts(other, self._modules.text(other) or b""))
         if not self._known[other]:
-            return False
-        asked = other, path, begun
-        if asked not in self._led:
-            self._led[asked] = self._leads(other, path, begun=begun)
-        return self._led[asked]
+            return {}
+        if (other, path) not in self._led:
+            self._led[other, path] = self._starts(other, path)
+        return self._led[other, path]
 
-    def _leads(self, other: str, path: str, *, begun: bool) -> bool:
+    def _starts(self, other: str, path: str) -> dict[OpenText, int]:
         place = path.removesuffix(".py").removesuffix(os.sep + "__init__").replace(os.sep, ".")
-        return any(
-            text.fits.search(place) is not None
-            and (text.begins or not begun)
+        return {
+            text: match.start() if text.begins else -1
+            for text in self._known[other]
+            if (match := text.fits.search(place)) is not None
             and (not text.owned or self._defines(path, text.owned))
             and (not text.weak or self._gets_by_text(other))
-            for text in self._known[other]
-        )
+        }
 
     def _defines(self, path: str, name: str) -> bool:
         data, word = self._modules.text(path) or b"", re.escape(name.encode(errors="replace"))
@@ -108,7 +111,7 @@ class OpenTexts:
         return self._importing[other]
 
 
-def _texts(other: str, data: bytes) -> Iterator[_Text]:
+def _texts(other: str, data: bytes) -> Iterator[OpenText]:
     if not other.endswith(".py"):
         yield from dict.fromkeys(_told(other, data))
         return
@@ -118,11 +121,11 @@ def _texts(other: str, data: bytes) -> Iterator[_Text]:
             if module or match["end"]:
                 spelled = _spelled(module) + (_spelled(_HOLE) if match["end"] else "")
                 fits = re.compile(rf"\.{spelled}$")
-                yield _Text(fits, module[:1] not in ("", _HOLE), weak=False, owned="")
+                yield OpenText(fits, module[:1] not in ("", _HOLE), weak=False, owned="")
     yield from dict.fromkeys(_quoted(data.decode(errors="replace")))
 
 
-def _quoted(text: str) -> Iterator[_Text]:
+def _quoted(text: str) -> Iterator[OpenText]:
     """Those of a module's strings, put together where several make one."""
     made, start, last = "", 0, 0
     for match in _QUOTED.finditer(text):
@@ -149,7 +152,7 @@ def _goes_on(text: str, end: int) -> bool:
     return match is not None and _ADDED.match(text, end, match.start()) is not None
 
 
-def _named(made: str, text: str, start: int) -> Iterator[_Text]:
+def _named(made: str, text: str, start: int) -> Iterator[OpenText]:
     before = text[max(0, start - _MOST_BEFORE) : start]
     if _EVALUATED.search(before):
         return
@@ -159,7 +162,7 @@ def _named(made: str, text: str, start: int) -> Iterator[_Text]:
             yield from _read(match[0], is_module=is_asked, is_told=False)
 
 
-def _told(other: str, data: bytes) -> Iterator[_Text]:
+def _told(other: str, data: bytes) -> Iterator[OpenText]:
     """Those of a file that is no module."""
     text = _SCRIPTED.sub(_HOLE, data.decode(errors="replace"))
     is_prose = other.endswith(PROSE)
@@ -176,7 +179,7 @@ def _told(other: str, data: bytes) -> Iterator[_Text]:
             )
 
 
-def _read(word: str, *, is_module: bool, is_told: bool) -> Iterator[_Text]:
+def _read(word: str, *, is_module: bool, is_told: bool) -> Iterator[OpenText]:
     """What a word with open parts may name: a file of Python's, a module, or what that has."""
     name, _, owned = word.strip("-").rpartition("../")[2].partition(":")
     if name.endswith(".py"):
@@ -205,9 +208,9 @@ def _read(word: str, *, is_module: bool, is_told: bool) -> Iterator[_Text]:
             yield _text(parts, owned=owned)
 
 
-def _text(parts: list[str], *, weak: bool = False, owned: str = "") -> _Text:
+def _text(parts: list[str], *, weak: bool = False, owned: str = "") -> OpenText:
     name = ".".join(parts)
-    return _Text(re.compile(rf"\.{_spelled(name)}$"), name[0] != _HOLE, weak, owned)
+    return OpenText(re.compile(rf"\.{_spelled(name)}$"), name[0] != _HOLE, weak, owned)
 
 
 def _is_name(part: str) -> bool:

@@ -145,6 +145,108 @@ def test_whatever_leads_to_the_copy_is_enough(tmp_path: Path, place: str, text: 
     assert found(tmp_path, **{place: text}) == TOLD
 
 
+BESIDE = "lib/net_old.py"
+"""A copy that has another name than its original."""
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("run.py", "from helper import get\nget(f'lib.net_{input()}.Net')\n"),
+        ("run.py", "from helper import get\nget(f'lib.net_{input()}:Net')\n"),
+        ("run.py", "from helper import get\nget('lib.net_%s' % input())\n"),
+        ("run.py", "from helper import get\nget('lib.net_' + input(), 'Net')\n"),
+        ("run.py", "from helper import get\nget('lib.' + input() + '_old')\n"),
+        ("run.py", "from helper import get\nget('lib/' + 'net_' + input() + '.py')\n"),
+        ("run.py", "from helper import get\nget('lib', f'net_{input()}.py')\n"),
+        ("run.py", "from os import system\nsystem(f'python lib/net_{input()}.py --fast')\n"),
+        ("run.py", "from pydoc import locate\nlocate(f'lib.{input()}')\n"),
+        ("run.py", "from importlib import import_module as load\nload(f'lib.{input()}')\n"),
+        (
+            "run.py",
+            "from importlib import import_module\nmap(import_module, 'net net_old'.split())\n",
+        ),
+        (
+            "run.py",
+            "from importlib import import_module as load\nload('.'.join(['lib', 'net_old']))\n",
+        ),
+        ("run.py", "import importlib\nload = importlib.import_module\nload('lib.' + input())\n"),
+        ("settings.yaml", "kind: old\nmodel:\n  _target_: lib.net_${kind}.Net\n"),
+        ("settings.jsonnet", "local net = 'net_old'; { model: 'lib.' + net }\n"),
+        ("run.sh", "for name in old new; do python lib/net_$name.py; done\n"),
+        ("run.sh", "for file in lib/net_*.py; do python $file; done\n"),
+        ("run.sh", "python -m lib.$1\n"),
+        ("run.slurm", "python -c 'import lib.net_old'\n"),
+        ("run.bat", "python lib/net_%1%.py\n"),
+        ("Makefile", "all:\n\tpython -m net_old\n"),
+        (".github/workflows/run.yml", "jobs:\n  run: python lib/net_${{ matrix.name }}.py\n"),
+        ("README.md", "Then run `python lib/net_<name>.py`.\n"),
+        ("docs/index.rst", ".. automodule:: net_old\n"),
+    ],
+)
+def test_a_text_that_may_name_the_copy_leads_to_it_whoever_reads_it(
+    tmp_path: Path, place: str, text: str
+) -> None:
+    assert found(tmp_path, BESIDE, **{BESIDE: OLDER, place: text}) == TOLD
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("run.py", "from helper import get\nget(f'net_{input()}.pth')\n"),
+        ("run.py", "from helper import get\nget(f'results/net_{input()}.py')\n"),
+        ("run.py", "from helper import get\nget(f'lib/{input()}')\n"),
+        ("run.py", "from helper import get\nget(f'net_{input()}.weight')\n"),
+        ("run.py", "weights = {}\nprint(weights['lib.' + input()])\n"),
+        ("run.py", "from helper import get\nget(f'{input()}.py')\n"),
+        ("run.py", "import lib\neval('lib.' + input() + '.Net')\n"),
+        (".github/workflows/run.yml", "on:\n  push:\n    branches: [net_old]\n"),
+        ("Makefile", "net_old:\n\techo $(NAME).py\n"),
+        ("setup.cfg", "[flake8]\nper-file-ignores = lib/net_*.py:F401\n"),
+        ("README.md", "Put what you write into `lib/<name>.py`.\n"),
+    ],
+)
+def test_a_text_that_names_something_else_leads_nowhere(
+    tmp_path: Path, place: str, text: str
+) -> None:
+    assert found(tmp_path, BESIDE, **{BESIDE: OLDER, place: text}) == []
+
+
+@pytest.mark.parametrize(
+    "given", ["sys.argv[1]", "args.lib + '/more'", "parser.parse_args().lib", "input()"]
+)
+def test_who_says_where_python_looks_first_may_mean_the_copy(tmp_path: Path, given: str) -> None:
+    text = (
+        "import sys\nfrom command import parser\nargs = parser.parse_args()\n"
+        f"sys.path.insert(0, {given})\nfrom net import Net\n\nprint(Net(2))\n"
+    )
+    assert found(tmp_path, **{"lib/train.py": text}) == TOLD
+
+
+@pytest.mark.parametrize("where", ["sys.path.append(sys.argv[1])", "sys.path.insert(0, 'more')"])
+def test_a_folder_behind_that_of_the_original_or_another_leads_not_to_the_copy(
+    tmp_path: Path, where: str
+) -> None:
+    text = f"import sys\n{where}\nfrom net import Net\n\nprint(Net(2))\n"
+    assert found(tmp_path, **{"lib/train.py": text}) == []
+
+
+def test_a_text_whose_open_part_tells_copies_apart_means_each_of_them(tmp_path: Path) -> None:
+    start = "from importlib import import_module\n"
+    files = {
+        "parts/new/net.py": NET,
+        "train.py": f"{start}import_module(f'parts.{{input()}}.net')\n",
+    }
+    assert found(tmp_path, **files) == TOLD
+    assert found(tmp_path, "parts/new/net.py", **files) == TOLD
+
+
+@pytest.mark.parametrize("text", ["f'lib.n{x}t.Net'", "f'lib/n{x}t.py'"])
+def test_a_text_that_goes_with_the_original_as_well_means_that(tmp_path: Path, text: str) -> None:
+    files = {"old/lib/net.py": OLDER, "run.py": f"x = input()\nprint({text})\n"}
+    assert found(tmp_path, "old/lib/net.py", **files) == []
+
+
 @pytest.mark.parametrize(
     ("place", "text"),
     [

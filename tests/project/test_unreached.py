@@ -28,6 +28,17 @@ PROGRAM = {
 }
 
 
+NET = """\
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2).cuda()
+"""
+
+
 def found(folder: Path, name: str = "core/engine.py", **files: str) -> list[str]:
     for place, text in {**PROGRAM, **files}.items():
         path = folder / place
@@ -165,3 +176,33 @@ def test_a_module_of_a_package_that_is_called_as_a_build_is_builds_nothing(
 ) -> None:
     setup = "from core.engine import inference\n\n\ndef setup(x):\n    return inference(x, x)\n"
     assert found(tmp_path, **with_(place, setup)) == codes
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("run.py", "space = {}\nexec(f'from core.net_{input()} import Net', space)\n"),
+        ("run.py", "from core.net import Net\nexec('from core.net_b import Net')\n"),
+        (
+            "run.py",
+            "import runpy\nfrom core.net import Net\nrunpy.run_path('core/' + input())['Net']()\n",
+        ),
+        ("run.py", "from helper import load\nprint(load(f'core/net_{input()}.py').Net)\n"),
+        ("run.py", "from helper import load\nprint(load(f'core.net_{input()}', 'Net'))\n"),
+        ("settings.yaml", "model: core.net_${kind}.Net\n"),
+    ],
+)
+def test_what_a_module_defines_to_which_a_text_leads_is_of_use(
+    tmp_path: Path, place: str, text: str
+) -> None:
+    files = {"core/net.py": NET, "core/net_b.py": NET, place: text}
+    assert found(tmp_path, "core/net_b.py", **files) == ["MPS102"]
+
+
+def test_what_a_module_defines_to_which_no_text_leads_is_left_over(tmp_path: Path) -> None:
+    files = {
+        "core/net.py": NET,
+        "core/net_b.py": NET,
+        "run.py": "from core.net import Net\nNet(1)\n",
+    }
+    assert found(tmp_path, "core/net_b.py", **files) == []

@@ -106,6 +106,43 @@ def added_folders(tree: ast.Module, path: str, heads: Iterable[str]) -> tuple[st
     return tuple(found)
 
 
+def puts_first_what_is_given(tree: ast.Module) -> bool:
+    """Whether who starts the program says in which folder Python looks first:
+    `sys.path.insert(0, sys.argv[1])`."""
+    parsed = {
+        target.id
+        for item in ast.walk(tree)
+        if isinstance(item, ast.Assign) and _is_parsed(item.value)
+        for target in item.targets
+        if isinstance(target, ast.Name)
+    }
+    return any(
+        isinstance(item, ast.Call)
+        and isinstance(item.func, ast.Attribute)
+        and item.func.attr == "insert"
+        and _is_path(item.func.value)
+        and len(item.args) > _ADDING["insert"]
+        and any(_is_given(part, parsed) for part in ast.walk(item.args[_ADDING["insert"]]))
+        for item in ast.walk(tree)
+    )
+
+
+def _is_parsed(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "parse_args"
+    )
+
+
+def _is_given(node: ast.AST, parsed: Collection[str]) -> bool:
+    if isinstance(node, ast.Attribute):
+        value = node.value
+        is_parsed = _is_parsed(value) or (isinstance(value, ast.Name) and value.id in parsed)
+        return is_parsed or ast.unparse(node) == "sys.argv"
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "input"
+
+
 def _starts(path: str, heads: tuple[str, ...]) -> tuple[str, ...]:
     """Where a program that imports the file may be started: beside it, at the head of its project
     or in a folder between, which holds a part of the project."""

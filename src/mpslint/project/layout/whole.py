@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 PROSE = (".md", ".rst", ".txt")
 SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini")
-_DATA = (*SETTINGS, ".gin", ".sh", ".bash", ".ipynb")
+_COMMANDS = (
+    *(".zsh", ".ksh", ".csh", ".fish", ".bat", ".cmd", ".ps1", ".mk", ".smk", ".nf"),
+    *(".slurm", ".sbatch", ".pbs", ".qsub", ".sge", ".lsf", ".job"),
+)
+_DATA = (*SETTINGS, *_COMMANDS, ".sh", ".bash", ".gin", ".jsonnet", ".libsonnet", ".ipynb")
+_BY_NAME = frozenset({"Makefile", "makefile", "GNUmakefile", "justfile", "Snakefile", "Procfile"})
+"""Files of commands that are known by their whole names."""
+_OF_SERVICES = frozenset({".github", ".circleci", ".gitlab"})
+"""Hidden folders in which a service finds the commands that it runs."""
 _SETUP = "setup"
 """What the names of scripts begin with that build a project: `setup.py`, `setup_cuda.py`."""
 _MOST_ENTRIES = 4_000
@@ -36,6 +44,14 @@ _DEEP = 3
 """So many folders below the head of a project a setup script of one of its parts may lie."""
 _MOST_FOLDERS = 128
 """So many folders are looked through for such scripts."""
+
+
+def speaks_freely(path: str) -> bool:
+    """Whether words of a text that is no module may be no names of anything in the project: those
+    of prose, and of commands that have names of their own (`train:`, `branches: [main]`)."""
+    if path.endswith((*PROSE, *_COMMANDS)) or os.path.basename(path) in _BY_NAME:
+        return True
+    return not _OF_SERVICES.isdisjoint(path.split(os.sep)[:-1])
 
 
 class Whole(NamedTuple):
@@ -207,14 +223,23 @@ class Projects:
         for folder, inner, names in os.walk(head):
             self._note(folder)
             left -= len(names) + len(inner)
-            inner[:] = sorted(name for name in inner if self._is_followed(name))
+            inner[:] = sorted(
+                name
+                for name in inner
+                if self._is_followed(name) or (name in _OF_SERVICES and folder == head)
+            )
             folders.append(folder)
+            is_run = os.path.relpath(folder, head).partition(os.sep)[0] in _OF_SERVICES
             for name in sorted(names):
                 kind = os.path.splitext(name)[1]
                 place = os.path.join(folder, name)
-                if kind == ".py":
+                if is_run:
+                    # Who reports a mistake fills in what else lies there.
+                    if kind in _DATA and kind in kinds:
+                        others.append(place)
+                elif kind == ".py":
                     modules.append(place)
-                elif kind in kinds:
+                elif kind in kinds or (name in _BY_NAME and ".sh" in kinds):
                     others.append(place)
             if left < 0 or len(modules) + len(others) > most:
                 return None

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import understood
 from mpslint.project.layout.added_folders import WORD
 from mpslint.project.layout.definition_texts import definition_of
-from mpslint.project.layout.import_texts import apart, imported_modules, runs_files
+from mpslint.project.layout.import_texts import apart, imported_modules
 from mpslint.project.layout.modules import is_foreign
+from mpslint.project.uses.importers import is_imported
 from mpslint.semantics.syntax.fitting import signature_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.signatures import certain_signature
@@ -128,22 +129,9 @@ class Callees:
         return (
             found in {own + place for place in places}
             and WORD not in (self._modules.text(path) or b"")
-            and not self._is_imported(whole, path)
+            and os.path.basename(path) != _INIT
+            and not is_imported(self._modules, whole, path, or_run=True)
         )
-
-    def _is_imported(self, whole: Whole, path: str) -> bool:
-        """Whether another file seems to import this one, by whatever name, or runs files."""
-        stem = os.path.basename(path).removesuffix(".py")
-        files = (*whole.modules, *whole.others)
-        for other in self._modules.holding_alone(files, stem.encode("utf-8", "replace")):
-            text = self._modules.text(other) or b""
-            if other != path and (
-                other.endswith(".ipynb")
-                or runs_files(text)
-                or any(stem in module.split(".") for module in imported_modules(text))
-            ):
-                return True
-        return stem == "__init__"
 
     def _is_rewritten(self, whole: Whole) -> bool:
         """Whether the project changes functions and classes that it does not name."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mpslint.project.layout.whole import Whole
     from mpslint.project.published.published import Published
     from mpslint.project.uses.leading import Leading
+    from mpslint.project.uses.open_texts import OpenText
     from mpslint.project.uses.unreached import Unreached
 
 _BEFORE = re.compile(rb"(?<![\w-])(?:[\w-]*[./]+)*\Z")
@@ -136,7 +137,7 @@ class Copied:
     def _is_meant(self, whole: Whole, other: str, how: How, path: str) -> bool:
         """Whether what leads to a module leads there, and not to its original of the same name."""
         data = self._modules.text(other) or b""
-        if how in (How.IMPORTED, How.FITTING):
+        if how is How.IMPORTED:
             return True
         if how is How.TAKEN and self._modules.tree(other) is None and not _speaks_of(data, path):
             return False
@@ -145,6 +146,16 @@ class Copied:
             for one in {*self._alike.near(whole, path), *self._alike.same(whole, path)}
             if module_name(one) == module_name(path)
         ]
+        if how in (How.FITTING, How.SPELLED):
+            return any(
+                start < 0
+                or all(
+                    self._starts_as_far_out(other, text, start, path, one)
+                    or _is_spoken_of(whole, other, data, path, one)
+                    for one in namesakes
+                )
+                for text, start in self._leading.open.starts(other, path).items()
+            )
         if how is How.TAKEN:
             found = self._modules.find(other, module_name(path))[0]
             if found == path or (found not in namesakes and ADDING not in data):
@@ -165,6 +176,14 @@ class Copied:
             return True
         named = (_goes_on(whole, path, place) for place in _places(data, module_name(path)))
         return any(named) and all(_is_spoken_of(whole, other, data, path, one) for one in namesakes)
+
+    def _starts_as_far_out(
+        self, other: str, text: OpenText, start: int, path: str, namesake: str
+    ) -> bool:
+        """Whether a text means two modules alike, since it is its open part that tells them apart:
+        what it begins with lies in one folder."""
+        at = self._leading.open.starts(other, namesake).get(text)
+        return at is None or (at == start and path[:at] == namesake[:at])
 
 
 def _is_spoken_of(whole: Whole, other: str, data: bytes, path: str, namesake: str) -> bool:

@@ -8,8 +8,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.project.layout.added_folders import WORD, puts_first_what_is_given
 from mpslint.project.layout.import_texts import imported_modules, module_name, runs_files
-from mpslint.project.layout.whole import PROSE
+from mpslint.project.layout.whole import speaks_freely
 from mpslint.project.layout.word_holders import stands_alone
 from mpslint.project.runs.left_behind import programs
 from mpslint.project.uses.open_texts import OpenTexts
@@ -34,9 +35,10 @@ class How(enum.Enum):
     NAMED = "a text of a module that names the file"
     RUN = "a module that runs files by their places"
     TOLD = "a file that is no module"
+    SPELLED = "a text of such a file that leaves a part open"
 
 
-COMING = frozenset({How.NAMED, How.RUN, How.TOLD})
+COMING = frozenset({How.NAMED, How.RUN, How.TOLD, How.SPELLED})
 """Ways that lead to a module whoever comes to the file that has them."""
 
 
@@ -44,18 +46,36 @@ class Leading:
     def __init__(self, modules: Modules, taken: TakenByText) -> None:
         self._modules = modules
         self._taken = taken
-        self._open = OpenTexts(modules)
+        self.open = OpenTexts(modules)
         self._running: dict[str, bool] = {}
+        self._anywhere: dict[str, bool] = {}
+        self._known: dict[str, tuple[list[tuple[str, How]], Iterator[tuple[str, How]]]] = {}
+        """What was found so far, and what finds the rest: many ask for the first ones alone."""
 
     def to(self, whole: Whole, path: str) -> Iterator[tuple[str, How]]:
         """The files that lead to a module, each with how it does so."""
+        if path not in self._known:
+            self._known[path] = [], self._to(whole, path)
+        found, rest = self._known[path]
+        at = 0
+        while True:
+            while at < len(found):  # Others may have gone on in between.
+                yield found[at]
+                at += 1
+            more = next(rest, None)
+            if more is None:
+                return
+            found.append(more)
+
+    def _to(self, whole: Whole, path: str) -> Iterator[tuple[str, How]]:
         folder, own = os.path.split(path)
         is_package, stem = own == INIT, module_name(path)
         holder = os.path.dirname(folder) if is_package else folder
         named = stem.encode("utf-8", "replace")
         word = re.escape(named)
         as_file = re.compile(
-            rb"[./]%s\b|\b%s\.py\b|\b(?:import|from)[ \t]+[\w.]*\b%s\b" % (word, word, word)
+            rb"[./]%s\b|\b%s\.py\b|(?:\b(?:import|from)|[ \t]-m|::)[ \t]+[\w.]*\b%s\b"
+            % (word, word, word)
         )
         above = os.path.basename(holder).encode("utf-8", "replace")
         around = re.escape(above)
@@ -89,15 +109,25 @@ class Leading:
                 continue
             if self._taken.takes(other, path, _SOME_NAME):
                 yield other, How.TAKEN
-            if self._open.import_(other, path):
+            if self.open.lead(other, path):
                 yield other, How.FITTING
             if self._runs_files(other):
                 yield other, How.RUN
         for other in self._modules.holding(whole.others, named):
             data = self._modules.text(other) or b""
-            is_prose = other.endswith(PROSE)
-            if as_file.search(data) is not None if is_prose else stands_alone(named, data):
+            is_free = speaks_freely(other)
+            if as_file.search(data) is not None if is_free else stands_alone(named, data):
                 yield other, How.TOLD
+        for other in whole.others:
+            if self.open.lead(other, path):
+                yield other, How.SPELLED
+
+    def may_take(self, other: str, path: str, name: str, *, named: bool) -> bool:
+        """Whether the module at `other` may have the one at `path` by a text, and take from it
+        what has a `name`, which stands there as well (`named`)."""
+        if self._taken.takes(other, path, name) or self.open.lead(other, path):
+            return True
+        return named and self._runs_files(other)
 
     def runs_by_itself(self, path: str) -> bool:
         """Whether a module does something where it is started, or may, since it cannot be read."""
@@ -138,6 +168,13 @@ class Leading:
             if found == path or is_found_from_inside(other, module, path):
                 return True
             ending = os.sep + module.replace(".", os.sep) + ".py"
-            if found is None and path.endswith(ending):
+            if path.endswith(ending) and (found is None or self._looks_anywhere(other, data)):
                 return True
         return False
+
+    def _looks_anywhere(self, other: str, data: bytes) -> bool:
+        """Whether a module has Python look first in a folder that it is given."""
+        if other not in self._anywhere:
+            tree = self._modules.tree(other) if WORD in data else None
+            self._anywhere[other] = tree is not None and puts_first_what_is_given(tree)
+        return self._anywhere[other]

@@ -19,7 +19,7 @@ from mpslint.project.published.published import Published
 from mpslint.project.uses.calls_beside import calls_beside
 from mpslint.project.uses.leading import Leading
 from mpslint.project.uses.live_uses import LiveUses
-from mpslint.project.uses.named_by_text import Texts, has_text
+from mpslint.project.uses.named_by_text import Texts, has_text, word_of
 from mpslint.project.uses.namesakes import is_namesake
 from mpslint.project.uses.nowhere import Nowhere
 from mpslint.project.uses.offered import Offered
@@ -56,7 +56,7 @@ class Mentions:
         self._texts = Texts(modules, self._taken)
         self._offered = Offered(modules)
         self._live = LiveUses(self.uses)
-        leading = Leading(modules, self._taken)
+        self._leading = leading = Leading(modules, self._taken)
         self.unreached = Unreached(projects, modules, self._published, self._offered, leading)
         self.nowhere = Nowhere(projects, modules, self._published, leading, self.unreached)
 
@@ -82,12 +82,12 @@ class Mentions:
         if installed and not name.startswith("_"):
             if method or self._offered.includes(whole, path) or self._lists(path, name):
                 return True, told
-        holding = frozenset(self._modules.holding_alone(whole.modules, _bytes(name)))
+        holding = frozenset(self._modules.holding_alone(whole.modules, word_of(name)))
         files, parsed = whole.files, 0
         for other in whole.modules:
             if other == path:
                 continue
-            if not method and self._taken.takes(other, path, name):
+            if not method and self._leading.may_take(other, path, name, named=other in holding):
                 unreached, told = self.unreached.includes(other)
                 if not unreached and (alive := self._taking(other, steps)) is not None:
                     return True, (other, *told, *alive)
@@ -97,7 +97,7 @@ class Mentions:
                 if self._texts.is_quoted(whole, other, path, name, is_open=installed):
                     return True, files  # Whoever has the module to look in may be any of them.
                 continue
-            if method and is_torchs(_bytes(name), self._modules.text(other) or b""):
+            if method and is_torchs(word_of(name), self._modules.text(other) or b""):
                 continue
             if not method and is_namesake(self._modules, other, path, name):
                 continue
@@ -119,7 +119,7 @@ class Mentions:
                 if self._live.any_of(context, found, steps):
                     return True, (other, *told, *self._live.rests_on(context, steps))
         for other in whole.others:
-            if self._texts.tell(whole, other, path, name):
+            if self._texts.tell(whole, other, path, name) or self._leading.open.lead(other, path):
                 return True, (files if other.endswith(SETTINGS) else (other,))
         return False, files
 
@@ -169,8 +169,8 @@ class Mentions:
             return True, ()
         folder, stem = os.path.split(path.removesuffix(".py"))
         own = stem if stem != "__init__" else os.path.basename(folder)
-        word = _bytes(name)
-        for other in self._modules.holding_alone((*whole.modules, *whole.others), _bytes(own)):
+        word = word_of(name)
+        for other in self._modules.holding_alone((*whole.modules, *whole.others), word_of(own)):
             data = self._modules.text(other) or b""
             if other == path:
                 continue
@@ -229,7 +229,7 @@ class Mentions:
         whole = self._projects.searched(path)
         if not attributes or whole is None:
             return None
-        names = b"|".join(re.escape(_bytes(name)) for name in sorted(attributes))
+        names = b"|".join(re.escape(word_of(name)) for name in sorted(attributes))
         stored = rb"\.(?:%s)\s*(?::[^=\n]*)?=(?!=)" % names
         anywhere, of_others = re.compile(stored), re.compile(rb"(?<!\bself)" + stored)
         for other in whole.modules:
@@ -263,7 +263,7 @@ class Mentions:
         whole = self._projects.searched(path)
         if whole is None:
             return True
-        spelled = _bytes(parameter)
+        spelled = word_of(parameter)
         word = re.compile(rb"\b%s\b" % re.escape(spelled).replace(b"_", b"[-_]"))
         part = max(spelled.split(b"_"), key=len)
         return any(
@@ -298,7 +298,7 @@ class Mentions:
         files = whole.files
         definer = None if given.method else self._modules.context(path, elsewhere)
         own = own_methods(definer, given.name) if definer is not None else ()
-        word = _bytes(given.name)
+        word = word_of(given.name)
         found: list[tuple[Context, ast.Call]] = []
         users = self._modules.holding_alone(whole.modules, word)
         if len(users) > _MOST_PARSED:
@@ -341,7 +341,7 @@ class Mentions:
         whole = self._projects.searched(path)
         if published or whole is None:
             return False, told
-        users = self._modules.holding_alone(whole.modules, _bytes(name))
+        users = self._modules.holding_alone(whole.modules, word_of(name))
         if len(users) > _MOST_PARSED:
             return False, whole.files
         asked = Given(name, "", None, method=False)
@@ -363,7 +363,7 @@ class Mentions:
                     return False, (other,)
         if is_made and any(self._texts.tell(whole, one, path, name) for one in whole.others):
             return False, whole.files
-        skips = rb"\bsuper\(\s*(?:%s)\s*," % b"|".join(re.escape(_bytes(one)) for one in derived)
+        skips = rb"\bsuper\(\s*(?:%s)\s*," % b"|".join(re.escape(word_of(one)) for one in derived)
         if any(re.search(skips, self._modules.text(one) or b"") for one in whole.modules):
             return False, whole.files
         return bool(derived), whole.files
@@ -490,10 +490,6 @@ class Mentions:
         own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
         ending = os.sep + module.lstrip(".").replace(".", os.sep)
         return own.endswith(ending) or os.path.dirname(own).endswith(ending)
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
 
 
 def _read(context: Context, name: str) -> list[ast.Name]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mpslint.project.layout.whole import PROSE, SETTINGS
+from mpslint.project.layout.whole import PROSE, SETTINGS, speaks_freely
 from mpslint.semantics.uses.defined import is_handed_on
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Texts:
         """Asks of what stands before a name in a text (`main`, of `"main.Net"`) whether that is
         another module of the project, which defines what has the same name."""
         own = path.removeprefix(whole.head).removesuffix(".py").split(os.sep)
-        word = _bytes(name)
+        word = word_of(name)
 
         def is_other(owner: str) -> bool:
             stem = re.split(r"[./:]", owner.strip("./:"))[-1]
@@ -97,8 +97,8 @@ class Texts:
 
     def tell(self, whole: Whole, other: str, path: str, name: str) -> bool:
         """Whether a text that is no module names something."""
-        data, word = self._modules.text(other) or b"", _bytes(name)
-        if not names_in(data, word, prose=other.endswith(PROSE)):
+        data, word = self._modules.text(other) or b"", word_of(name)
+        if not names_in(data, word, prose=speaks_freely(other)):
             return False
         is_other = self.other_owner(whole, path, name)
         # A line of a script or of a cell may import it, which settings do not.
@@ -122,7 +122,7 @@ class Texts:
         """Whether a module that imports nothing names something in a text of its own. What is
         nothing but the name counts where somebody may have the module to look in (`is_open`)."""
         said = re.findall(
-            rb"([\"'.:])%s[\"']" % re.escape(_bytes(name)), self._modules.text(other) or b""
+            rb"([\"'.:])%s[\"']" % re.escape(word_of(name)), self._modules.text(other) or b""
         )
         return bool(said) and (
             is_open or b"." in said or b":" in said or self._taken.is_held(whole.modules, path)
@@ -138,5 +138,6 @@ def _arguments(text: str, start: int) -> str:
     return text[start:end]
 
 
-def _bytes(text: str) -> bytes:
+def word_of(text: str) -> bytes:
+    """A name as it stands in the bytes of a file."""
     return text.encode("utf-8", "replace")

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import understood
 from mpslint.project.layout.added_folders import WORD, added_folders
-from mpslint.project.layout.import_texts import imported_modules
 from mpslint.project.layout.modules import is_foreign
+from mpslint.project.uses.importers import is_imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,9 @@ class Stale:
         if tree is None or not added_folders(tree, path, [whole.head]):
             return False
         gone = any(self._is_gone(whole, path, *wanted) for wanted in _imported_first(tree))
-        return gone and not self._looks_further(whole) and not self._is_imported(whole, path)
+        return (
+            gone and not self._looks_further(whole) and not is_imported(self._modules, whole, path)
+        )
 
     def _is_gone(self, whole: Whole, path: str, module: str, names: tuple[str, ...]) -> bool:
         if "." in module or is_foreign(module) or understood(module):
@@ -86,19 +88,6 @@ class Stale:
             texts = (self._text(other) for other in (*whole.others, *whole.modules))
             self._further[whole.head] = any(word in text for text in texts for word in _FURTHER)
         return self._further[whole.head]
-
-    def _is_imported(self, whole: Whole, path: str) -> bool:
-        """Whether another file seems to import this one, by whatever name."""
-        stem = os.path.basename(path).removesuffix(".py")
-        files = (*whole.modules, *whole.others)
-        return any(
-            other != path
-            and (
-                other.endswith(".ipynb")  # Its cells are text in another text.
-                or any(stem in module.split(".") for module in imported_modules(self._text(other)))
-            )
-            for other in self._modules.holding_alone(files, stem.encode(errors="replace"))
-        )
 
     def _text(self, path: str) -> bytes:
         return self._modules.text(path) or b""

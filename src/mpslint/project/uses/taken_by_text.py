@@ -28,8 +28,8 @@ _IN_OWN_SCOPE = re.compile(rb"\bglobals\(|(?<![.\w])(?<!def )eval\(|\bsys\.modul
 """Those that reach the names of the file itself. An attribute is that of a module which the file
 has by a name."""
 _LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
-_IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
-_IMPORTING = (b"import_module(", b"__import__(")
+_IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\b")
+_IMPORTING = (b"import_module", b"__import__")
 _IMPORTERS = ("import_module", "__import__")
 _LISTING = frozenset(
     {
@@ -284,15 +284,22 @@ def _importing_texts(modules: Modules, other: str) -> _Texts | bool:
         return True
     imported: list[str | None] = []
     spoken: list[str] = []
+    called: set[ast.AST] = set()
     said: set[ast.AST] = set()
     """Texts that nobody does anything with, as those at the heads of functions are."""
     for node in walk(tree):
         if isinstance(node, ast.Expr):
             said.add(node.value)
+        if isinstance(node, ast.Call):
+            called.add(node.func)
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(_IMPORTERS):
             imported.append(_written_out(node.args[0] if node.args else None))
+        elif _hands_on_importer(node) and node not in called:
+            imported.append(None)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in said:
             spoken.append(node.value)
+    if not imported:
+        return False
     if None not in imported:
         return _Texts(tuple(imported), b"")
     if _LISTED.search(data) and _imports_what_lies_there(tree):
@@ -300,6 +307,14 @@ def _importing_texts(modules: Modules, other: str) -> _Texts | bool:
     # Who looks through a package has it by its name.
     by_name = b"__path__" in data
     return _Texts(tuple(imported), data if by_name else "\n".join(spoken).encode(errors="replace"))
+
+
+def _hands_on_importer(node: ast.AST) -> bool:
+    """Whether a node gives one of Python's ways to import by a text another name, or gives it to
+    who may use it: `from importlib import import_module as load`."""
+    if isinstance(node, ast.ImportFrom):
+        return any(alias.name in _IMPORTERS and alias.asname for alias in node.names)
+    return isinstance(node, ast.Attribute | ast.Name) and _last(node) in _IMPORTERS
 
 
 def _imports_what_lies_there(tree: ast.Module) -> bool:

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 
+_CPU = frozenset({"cpu"})
+
+
 def copies(context: Context) -> Iterator[ast.Call]:
     """`x.cpu()`, `x.to("cpu")`, `x.to(torch.device("cpu"))`, `x.to(cpu_device)`."""
     yield from context.index.calls.get("cpu", ())
@@ -19,6 +22,6 @@ def copies(context: Context) -> Iterator[ast.Call]:
                 isinstance(item, ast.Constant) and item.value == "cpu"
                 for item in ast.walk(move.args[0])
             )
-            or context.values.device_types(move.args[0]) == {"cpu"}
+            or context.values.device_types(move.args[0]) == _CPU
         ):
             yield move

@@ -11,6 +11,7 @@ from mpslint.semantics.names.names import Binding, Names
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.array_sources import ArraySources, part_of
+from mpslint.semantics.values.kept_arrays import KeptArrays
 from mpslint.semantics.values.values import Values
 
 
@@ -54,6 +55,7 @@ class ArrayDTypes:
     def __init__(self, names: Names, flow: Flow, values: Values, sources: ArraySources) -> None:
         self._names = names
         self._sources = sources
+        self._kept = KeptArrays(sources.index, names, flow, sources)
         self._flow = flow
         self._values = values
         self._depth = 0
@@ -94,7 +96,8 @@ class ArrayDTypes:
             return found.pop() if len(found) == 1 else None
         if isinstance(node, ast.Subscript):
             # One element is of NumPy's own float64 as well, of which torch makes such a tensor.
-            return None if _is_field(node.slice) else self.array(node.value)
+            of_array = None if _is_field(node.slice) else self.array(node.value)
+            return of_array or self._of_items(node)
         if isinstance(node, ast.UnaryOp):
             return self.array(node.operand)
         if isinstance(node, ast.BinOp):
@@ -104,6 +107,11 @@ class ArrayDTypes:
         if isinstance(node, ast.Call):
             return self._array_call(node)
         return None
+
+    def _of_items(self, node: ast.Subscript) -> str | None:
+        """The dtype of the arrays that a list or a table holds."""
+        found = {self.array(one) for one in self._kept.items(node)}
+        return found.pop() if len(found) == 1 else None
 
     def _array_call(self, node: ast.Call) -> str | None:
         given = keyword(node, "dtype")

@@ -29,7 +29,7 @@ def part_of(binding: Binding) -> tuple[int | None, int]:
 
 class ArraySources:
     def __init__(self, index: Index, names: Names, flow: Flow, guards: Guards) -> None:
-        self._index = index
+        self.index = index
         self._names = names
         self._flow = flow
         self._guards = guards
@@ -38,11 +38,11 @@ class ArraySources:
         """All that the class around `self.x` assigns to it; nothing for attributes of others."""
         if not isinstance(node.value, ast.Name) or node.value.id != "self":
             return []
-        klass = self._index.enclosing(node, ast.ClassDef)
+        klass = self.index.enclosing(node, ast.ClassDef)
         return [
             value
             for value in self._guards.assigned(node)
-            if self._index.enclosing(value, ast.ClassDef) is klass
+            if self.index.enclosing(value, ast.ClassDef) is klass
         ]
 
     def handed_over(self, node: ast.Name) -> Iterator[ast.expr]:
@@ -50,12 +50,12 @@ class ArraySources:
         bindings = self._flow.reaching(node)
         if len(bindings) != 1 or bindings[0].kind != "parameter":
             return
-        function = self._index.parents.get(self._index.parents[bindings[0].node])
+        function = self.index.parents.get(self.index.parents[bindings[0].node])
         if isinstance(function, ast.Lambda):
             yield from self._mapped(function)
             return
         if not isinstance(function, FUNCTIONS) or isinstance(
-            self._index.parents[function], ast.ClassDef
+            self.index.parents[function], ast.ClassDef
         ):
             return
         names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
@@ -68,7 +68,7 @@ class ArraySources:
 
     def _mapped(self, function: ast.Lambda) -> Iterator[ast.expr]:
         """What `map(lambda a: ..., (xs, ys))` calls its function with, where that is written."""
-        call = self._index.parents[function]
+        call = self.index.parents[function]
         if not isinstance(call, ast.Call) or len(call.args) != 2 or call.args[0] is not function:
             return
         given = call.args[1]
@@ -90,14 +90,14 @@ class ArraySources:
     def is_changed(self, node: ast.Name) -> bool:
         """Whether a method of what the name stands for is called, or an item replaced."""
         return any(
-            isinstance(parent := self._index.parents[use], ast.Attribute)
+            isinstance(parent := self.index.parents[use], ast.Attribute)
             or (isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load))
-            for use in self._index.names.get(node.id, ())
+            for use in self.index.names.get(node.id, ())
         )
 
     def _calls(self, function: FunctionNode) -> Iterator[ast.Call]:
         scope = self._names.scope_of(function)
-        for call in self._index.calls.get(function.name, ()):
+        for call in self.index.calls.get(function.name, ()):
             if isinstance(call.func, ast.Name):
                 if self._names.owner(function.name, call.func) is scope:
                     yield call

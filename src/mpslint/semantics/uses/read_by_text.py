@@ -75,6 +75,7 @@ def _words_run(context: Context) -> frozenset[str] | None:
             for one in ast.walk(given)
             if isinstance(one, ast.Constant) and isinstance(one.value, str)
         ]
+        # Fact: Python's grammar, names: letters, digits and underscores, no digit first.
         words.update(*(re.findall(r"[^\W\d]\w*", text) for text in texts))
         is_program = isinstance(call.func, ast.Name) and call.func.id == "exec"
         if is_program and len(call.args) == 1 and not _is_written(call.args[0]):

@@ -34,6 +34,8 @@ def fixed(folder: Path) -> str:
         ("README.rst", "- Pytorch 0.41+", (0, 4)),
         ("README.md", "PyTorch 1.0 (the branch `old` is for PyTorch 0.3)", (1, 0)),
         ("readme.md", "pytorch>=0.4.0", (0, 4)),
+        ("README.md", "Tested with Python 3.5 to 3.8 and PyTorch 0.2 to 1.3.", (1, 3)),
+        ("README.md", "PyTorch 0.3.1 and 0.4 both work.", (0, 4)),
         ("Dockerfile", "FROM pytorch/pytorch:1.4-cuda10.1-cudnn7-runtime", (1, 4)),
         ("Dockerfile", "FROM nvcr.io/nvidia/pytorch:20.12-py3", (1, 7)),
         ("Dockerfile", "FROM nvcr.io/nvidia/pytorch:22.03-py3", (1, 11)),

@@ -46,6 +46,13 @@ _AT_LEAST = later(
     re.IGNORECASE,
 )
 """The same further behind: "install PyTorch that meets your environment (at least 1.7)"."""
+_UP_TO = later(
+    _NAMED
+    + r"(?:0\.[0-9]|1\.[0-9]{1,2})(?:\.[0-9x])?[ *`]*(?:-|–|,|/|to|through|up to|and|or)[ *`]*v?"
+    r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))",
+    re.IGNORECASE,
+)
+"""The other end of what is named: "PyTorch 0.2 to 1.3"."""
 _PYTHON_WORD = later(
     r"(?<![\w.-])python[ *`:(]*(?:version|>=|=)?[ *`=]*(?:2\.7|3\.[3-6](?![0-9]))", re.IGNORECASE
 )
@@ -156,7 +163,9 @@ def _by_word(name: str, text: str, *asking: re.Pattern[str]) -> list[Pin]:
     for row, line in enumerate(text.splitlines(), 1):
         if len(line) <= _LONGEST_LINE and "torch" in line.lower():
             for match in (
-                match for one in asking or (_TOLD, _AT_LEAST) for match in one.finditer(line)
+                match
+                for one in asking or (_TOLD, _UP_TO, _AT_LEAST)
+                for match in one.finditer(line)
             ):
                 major, minor = match.group(1).split(".")
                 found.append(Pin((int(major), int(minor)), f"{name}:{row}"))

@@ -302,6 +302,8 @@ ABROAD = "import warpnet\nimport numpy as np\nimport argparse\nimport os\n" + ST
         "def shown(x):\n    warpnet = x * 2\n    return warpnet.sum()\n\nprint(shown(net(out)))\n",
         "def read():\n    import warpnet.files as x\n    return x.read('a').size\n\n"
         "def shown(x):\n    return x * 2\n\nprint(shown(net(out)), read())\n",
+        "class Warp:\n    def set(self):\n        self.net = warpnet.load('a')\n\nWarp().set()\n",
+        "def made():\n    return warpnet.load('a')\n\nprint(made())\n",
         "class Run:\n    sizes: list[int] = warpnet.field(default_factory=lambda: [1, 2])\n\n"
         "print(Run())\n",
         "class Run:\n    size: int = 1\n    names: list[str] = warpnet.field(default=['a'])\n\n\n"
@@ -327,8 +329,9 @@ def test_a_package_that_no_tensor_goes_to_or_comes_from_keeps_nothing_back(
         "warped = warpnet.Net()\nprint(warped.layer(net(out)))\n",
         "place = 'cuda:0' if torch.cuda.is_available() else 'cpu'\nprint(warpnet.load(place))\n",
         "print(warpnet.load('a', device=torch.device('cpu')))\n",
-        "class Warp:\n    def set(self):\n        self.net = warpnet.load('a')\n\nWarp().set()\n",
-        "def made():\n    return warpnet.load('a')\n\nprint(made())\n",
+        "class Warp:\n    def set(self):\n        self.net = warpnet.load('a')\n\n"
+        "    def run(self, x):\n        return self.net(x)\n\nWarp().set()\n",
+        "def made():\n    return warpnet.load('a')\n\nprint(made()(out))\n",
         "points = warpnet.read('a')\nprint(net(points))\n",
         "with warpnet.fast():\n    print(net(out))\n",
         "class Warped(warpnet.Net):\n    pass\n\nWarped()\n",

@@ -420,6 +420,44 @@ def test_a_module_that_may_be_made_or_lies_elsewhere_is_in_doubt(
     assert not is_opened_beside(folder, capsys, **{name: text})
 
 
+def test_a_module_that_another_package_of_the_project_lacks_is_no_unknown_package(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = STEPS.replace("mine.lost", "ours.lost")
+    assert is_opened_beside(folder, capsys, **{"mine/steps.py": steps, "ours/__init__.py": ""})
+
+
+def test_a_module_that_another_package_may_make_is_in_doubt(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = STEPS.replace("mine.lost", "ours.lost")
+    made = "def __getattr__(name):\n    raise AttributeError(name)\n"
+    assert not is_opened_beside(
+        folder, capsys, **{"mine/steps.py": steps, "ours/__init__.py": made}
+    )
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_opened"),
+    [
+        ("def kept(x):\n    return x\n", True),
+        ("import torch\nimport warpnet\n\nkept = warpnet.run\n", False),
+    ],
+)
+def test_a_package_beside_a_program_in_a_package_is_the_projects_own_and_is_read(
+    folder: Path, capsys: pytest.CaptureFixture[str], kept: str, is_opened: bool
+) -> None:
+    steps = "import torch\nimport ways\n\n\ndef step(x):\n    return ways.kept(x)\n"
+    program = f"from ways.steps import step\n{START}{CALL}print(step(out))\n"
+    texts = {"__init__": "", "ways/__init__": kept, "ways/steps": steps, "program": program}
+    for name, text in texts.items():
+        path = folder / "learning" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    run(["--no-verify", "--no-cache", str(folder)])
+    assert ("mps" in (folder / "learning" / "program.py").read_text()) is is_opened
+
+
 def test_what_a_module_has_by_a_star_is_no_compiled_module(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -302,6 +302,8 @@ ABROAD = "import warpnet\nimport numpy as np\nimport argparse\nimport os\n" + ST
         "def shown(x):\n    warpnet = x * 2\n    return warpnet.sum()\n\nprint(shown(net(out)))\n",
         "def read():\n    import warpnet.files as x\n    return x.read('a').size\n\n"
         "def shown(x):\n    return x * 2\n\nprint(shown(net(out)), read())\n",
+        "class Warp:\n    def set(self):\n        self.net = warpnet.load('a')\n\nWarp().set()\n",
+        "def made():\n    return warpnet.load('a')\n\nprint(made())\n",
         "class Run:\n    sizes: list[int] = warpnet.field(default_factory=lambda: [1, 2])\n\n"
         "print(Run())\n",
         "class Run:\n    size: int = 1\n    names: list[str] = warpnet.field(default=['a'])\n\n\n"
@@ -327,8 +329,9 @@ def test_a_package_that_no_tensor_goes_to_or_comes_from_keeps_nothing_back(
         "warped = warpnet.Net()\nprint(warped.layer(net(out)))\n",
         "place = 'cuda:0' if torch.cuda.is_available() else 'cpu'\nprint(warpnet.load(place))\n",
         "print(warpnet.load('a', device=torch.device('cpu')))\n",
-        "class Warp:\n    def set(self):\n        self.net = warpnet.load('a')\n\nWarp().set()\n",
-        "def made():\n    return warpnet.load('a')\n\nprint(made())\n",
+        "class Warp:\n    def set(self):\n        self.net = warpnet.load('a')\n\n"
+        "    def run(self, x):\n        return self.net(x)\n\nWarp().set()\n",
+        "def made():\n    return warpnet.load('a')\n\nprint(made()(out))\n",
         "points = warpnet.read('a')\nprint(net(points))\n",
         "with warpnet.fast():\n    print(net(out))\n",
         "class Warped(warpnet.Net):\n    pass\n\nWarped()\n",
@@ -415,6 +418,44 @@ def test_a_module_that_may_be_made_or_lies_elsewhere_is_in_doubt(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
 ) -> None:
     assert not is_opened_beside(folder, capsys, **{name: text})
+
+
+def test_a_module_that_another_package_of_the_project_lacks_is_no_unknown_package(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = STEPS.replace("mine.lost", "ours.lost")
+    assert is_opened_beside(folder, capsys, **{"mine/steps.py": steps, "ours/__init__.py": ""})
+
+
+def test_a_module_that_another_package_may_make_is_in_doubt(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = STEPS.replace("mine.lost", "ours.lost")
+    made = "def __getattr__(name):\n    raise AttributeError(name)\n"
+    assert not is_opened_beside(
+        folder, capsys, **{"mine/steps.py": steps, "ours/__init__.py": made}
+    )
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_opened"),
+    [
+        ("def kept(x):\n    return x\n", True),
+        ("import torch\nimport warpnet\n\nkept = warpnet.run\n", False),
+    ],
+)
+def test_a_package_beside_a_program_in_a_package_is_the_projects_own_and_is_read(
+    folder: Path, capsys: pytest.CaptureFixture[str], kept: str, is_opened: bool
+) -> None:
+    steps = "import torch\nimport ways\n\n\ndef step(x):\n    return ways.kept(x)\n"
+    program = f"from ways.steps import step\n{START}{CALL}print(step(out))\n"
+    texts = {"__init__": "", "ways/__init__": kept, "ways/steps": steps, "program": program}
+    for name, text in texts.items():
+        path = folder / "learning" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    run(["--no-verify", "--no-cache", str(folder)])
+    assert ("mps" in (folder / "learning" / "program.py").read_text()) is is_opened
 
 
 def test_what_a_module_has_by_a_star_is_no_compiled_module(

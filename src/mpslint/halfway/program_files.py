@@ -20,6 +20,7 @@ from mpslint.halfway import (
     wide_batches,
 )
 from mpslint.halfway.data_sets import DataSets
+from mpslint.halfway.other_files import OtherFiles
 from mpslint.halfway.unread_steps import OF_CUDA, Steps, beginning, cuda_objects
 from mpslint.project.layout.modules import INSTALLING
 from mpslint.project.runs.far_imports import FarImports
@@ -66,6 +67,7 @@ class ProgramFiles:
         self._led_to: dict[str, list[str]] = {}
         self._far = FarImports(self._paths, self.text_of, self._near, self._is_installed)
         self._data_sets = DataSets(self)
+        self._others = OtherFiles(self)
         self._own: dict[tuple[str, str], bool | None] = {}
 
     def text_of(self, path: str) -> bytes:
@@ -137,8 +139,7 @@ class ProgramFiles:
         nodes = of_kinds(tree, kinds)
         found: list[tuple[int, str]] = []
         if near:
-            taken = self._taken_from(path)
-            found += understood_packages.uses(tree, nodes, near, taken)
+            found += understood_packages.uses(tree, nodes, near, self._others.around(path))
         if steps is not None:
             found += steps.rows(text, nodes)
         if is_scaled:
@@ -153,18 +154,18 @@ class ProgramFiles:
             doubts += [Doubt(*one) for one in self._data_sets.taken(path, tree, nodes, wide)]
         return doubts
 
-    def _taken_from(self, path: str) -> Callable[[str], bool]:
-        """Whether another file may use a name of the module at `path`: its text has both."""
-        stem = os.path.splitext(os.path.basename(path))[0]
-        module = os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem
-        every = tuple(dict.fromkeys((*self._paths, *self.around(path))))
-        holding = self._project_of(path).modules.holding_alone
+    def file_of(self, path: str, module: str) -> str | None:
+        """The file of a module as the file at `path` names it."""
+        return self._project_of(path).modules.find(path, module)[0]
 
-        def is_taken(name: str) -> bool:
-            users = tuple(one for one in holding(every, module.encode()) if one != path)
-            return bool(holding(users, name.encode()))
+    def others(self, path: str) -> tuple[str, ...]:
+        """The files around the one at `path`, and of the run."""
+        every = dict.fromkeys((*self._paths, *self.around(path)))
+        return tuple(one for one in every if one != path)
 
-        return is_taken
+    def holding(self, path: str, files: tuple[str, ...], word: bytes) -> tuple[str, ...]:
+        """Those of some files that hold a word by itself."""
+        return self._project_of(path).modules.holding_alone(files, word)
 
     def line_of(self, path: str, row: int) -> str:
         """A row as people read it."""

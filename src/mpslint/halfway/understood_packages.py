@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from mpslint.facts.priors import holds_without_mps, kernels_of, understood
+from mpslint.halfway.around_files import Around
 from mpslint.halfway.device_arrays import host_names
 from mpslint.halfway.foreign_uses import ForeignUses
 from mpslint.project.layout.import_texts import imported_modules
@@ -54,11 +55,11 @@ def uses(
     tree: ast.Module,
     nodes: Sequence[ast.AST],
     doubtful: dict[str, str],
-    is_taken: Callable[[str], bool],
+    others: Around,
 ) -> Iterator[tuple[int, str]]:
     """The rows in which one of these is used for what may be a tensor, with the reason. An import
-    by itself does nothing. `nodes`: those of these `KINDS`; `is_taken` tells whether other files
-    may use a name of the module."""
+    by itself does nothing. `nodes`: those of these `KINDS`; `others` tells of the other files
+    of the project."""
     named: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -83,7 +84,7 @@ def uses(
     foreign: ForeignUses | None = None
     for node in nodes:
         if isinstance(node, ast.Name) and node.id in named and isinstance(node.ctx, ast.Load):
-            foreign = foreign or ForeignUses(tree, named, host_names(nodes), is_taken)
+            foreign = foreign or ForeignUses(tree, named, host_names(nodes), others)
             is_foreign = node.lineno not in seen and foreign.is_foreign(node)
             if is_foreign and not foreign.is_apart(node):
                 seen.add(node.lineno)

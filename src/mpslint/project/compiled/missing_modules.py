@@ -23,14 +23,18 @@ _MAKING = (b"__getattr__", b"__path__", b"sys.modules", b"import_module", b"__im
 
 
 def is_missing(modules: Modules, building: Building, path: str, module: str) -> bool:
-    """Whether a module, by its whole name, is not there in the package that the file at `path`
-    lies in itself; `building` is how their project is built. Of other packages nobody knows where
-    Python finds them."""
-    root = modules.roots(path)[0]
+    """Whether a module, by its whole name, is not there in its package, which is one of the project
+    as the file at `path` finds it; `building` is how that is built. Of other packages nobody knows
+    where Python finds them."""
+    folder = modules.roots(path)[0]
     parts = module.split(".")
-    if module.startswith(".") or not path.startswith(os.path.join(root, parts[0], "")):
+    if module.startswith("."):
         return False
-    folder = root
+    if not path.startswith(os.path.join(folder, parts[0], "")):
+        found = modules.find(path, parts[0])[0]
+        if found is None or os.path.basename(found) != "__init__.py":
+            return False
+        folder = os.path.dirname(os.path.dirname(found))
     for number, part in enumerate(parts):
         inner = os.path.join(folder, part)
         text = modules.text(os.path.join(inner, "__init__.py"))

@@ -8,6 +8,7 @@ program finds that wherever the two of them lie.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 
 from mpslint.project.layout.import_texts import imported_modules
@@ -59,6 +60,7 @@ class FarImports:
         return bool(parts[-1]) and (
             self._of_package(parts) is not None
             or any(other.endswith(_ending(parts)) for other in self._ending.get(parts[-1], ()))
+            or self._above(path, parts) is not None
             or next(self._below(self._roots(path), parts), None) is not None
         )
 
@@ -75,6 +77,20 @@ class FarImports:
             base = os.path.join(root, *parts)
             places = (os.path.join(base, _PACKAGE), f"{base}.py")
             yield from (one for one in places if one in self._files)
+
+    def _above(self, path: str, parts: list[str]) -> str | None:
+        """The file of a module beside one of the packages that the file at `path` lies in, where a
+        program may start."""
+        if not parts[0] or parts[0] in sys.stdlib_module_names:
+            return None
+        folder = os.path.dirname(path)
+        while self._is_package(folder):
+            folder = os.path.dirname(folder)
+            found = next(self._below([folder], parts), None)
+            if found is not None:
+                known = (_ending(parts), _ending([*parts, "__init__"]))
+                return None if any(one.endswith(known) for one in self._near(path)) else found
+        return None
 
     def _roots(self, path: str) -> list[str]:
         """The folders in which a file finds what it imports so."""
@@ -121,13 +137,14 @@ class FarImports:
         """The files of the run that a file itself may import so."""
         if path not in self._named:
             modules = imported_modules(self._text_of(path))
-            self._named[path] = list(self._ending_as(modules, self._roots(path)))
+            self._named[path] = list(self._ending_as(path, modules))
         return self._named[path]
 
-    def _ending_as(self, modules: Iterable[str], roots: Iterable[str]) -> Iterator[str]:
+    def _ending_as(self, path: str, modules: Iterable[str]) -> Iterator[str]:
+        roots = self._roots(path)
         for module in modules:
             parts = module.split(".")
-            places = (self._of_package(parts), self._alone(parts))
+            places = (self._of_package(parts), self._alone(parts), self._above(path, parts))
             found = next((one for one in places if one is not None), None)
             if found is None and parts[0]:
                 found = next(self._below(roots, parts), None)

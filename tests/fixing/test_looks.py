@@ -1,0 +1,94 @@
+"""What was found in a text, and what was worked out of it, is not worked out again."""
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.checking.linter import Linted, linted
+from mpslint.fixing import fixer
+from mpslint.fixing.fixer import Fixing, fix_source
+from mpslint.model import Applicability, Edit, Finding, Fix, Severity
+from mpslint.porting.judging import Text
+from mpslint.project.project import Project
+from mpslint.semantics.context import Context
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
+
+DEVICE = 'device = "cuda" if torch.cuda.is_available() else "cpu"'
+MOVED = f"import torch\n\n{DEVICE}\nnet = torch.nn.Linear(2, 2).to(device)\n"
+LOADED = MOVED + 'state = torch.load("net.pt")\nnet.load_state_dict(state)\n'
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that are looked at, in order."""
+    seen: list[str] = []
+
+    def look(source: SourceFile, *args: object, **kwargs: object) -> Linted:
+        seen.append(source.text)
+        return linted(source, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(fixer, "linted", look)
+    return seen
+
+
+def test_a_file_that_is_fixed_again_is_not_looked_at_again(looks: list[str]) -> None:
+    fixing = Fixing(SourceFile.from_text(MOVED), Settings(), None, frozenset())
+    first = fixing.to_fixed_point()
+    before = len(looks)
+    assert fixing.to_fixed_point().source.text == first.source.text != MOVED
+    assert len(looks) == before
+
+
+def test_a_text_that_a_port_makes_is_looked_at_once_where_the_port_asks_for_no_more(
+    looks: list[str],
+) -> None:
+    fixed = fix_source(SourceFile.from_text(MOVED), Settings())
+    assert looks == [MOVED, fixed.text]
+
+
+def test_what_only_a_port_asks_for_is_fixed_beside_it() -> None:
+    fixed = fix_source(SourceFile.from_text(LOADED), Settings())
+    assert {one.code for one in fixed.applied} == {"MPS103", "MPS413"}
+
+
+def test_among_other_files_a_text_is_looked_at_anew(looks: list[str], tmp_path: Path) -> None:
+    source = SourceFile(str(tmp_path / "net.py"), MOVED.encode())
+    fixing = Fixing(source, Settings(), Project(Settings()), frozenset())
+    fixing.to_fixed_point()
+    before = len(looks)
+    fixing.elsewhere = Project(Settings(), {str(tmp_path / "other.py"): b"import torch\n"})
+    fixing.to_fixed_point()
+    assert len(looks) == 2 * before
+
+
+def test_a_doubt_that_another_one_replaces_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(*_: object, **__: object) -> Linted:
+        change = Edit(0, 3, "new", "old")
+        fix = Fix("replace", (change,), Applicability.SAFE)
+        place = (1, 1, 1, 4)
+        return Linted([Finding("MPS201", "rule", "what", Severity.SLOW, *place, fix=fix)], [])
+
+    monkeypatch.setattr(fixer, "linted", look)
+    fixing = Fixing(SourceFile.from_text("old = 1\n"), Settings(), None, frozenset())
+    fixing.leave({("MPS201", 0): "the first reason"})
+    fixing.to_fixed_point()
+    fixing.leave({("MPS201", 0): "the second reason"})
+    (left,) = fixing.to_fixed_point().findings
+    assert left.fix is not None
+    assert left.fix.message == "replace (the second reason)"
+
+
+def test_a_fixed_text_is_analysed_once_to_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    fixing = Fixing(SourceFile.from_text(MOVED), Settings(), None, frozenset())
+    made = fixing.to_fixed_point()
+    analysed: list[str] = []
+    context = Text.context
+
+    def noted(text: Text, settings: Settings) -> Context:
+        analysed.append(text.source.text)
+        return context(text, settings)
+
+    monkeypatch.setattr(Text, "context", noted)
+    assert fixing.judged(made, None) == []
+    assert analysed == [MOVED, made.source.text]

@@ -13,6 +13,8 @@ from mpslint.project.project import Project
 from mpslint.semantics.context import Context
 from mpslint.settings.settings import Settings
 from mpslint.sources.source import SourceFile
+from mpslint.together import together
+from mpslint.together.together import Job, Together
 
 DEVICE = 'device = "cuda" if torch.cuda.is_available() else "cpu"'
 MOVED = f"import torch\n\n{DEVICE}\nnet = torch.nn.Linear(2, 2).to(device)\n"
@@ -92,3 +94,24 @@ def test_a_fixed_text_is_analysed_once_to_be_judged(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Text, "context", noted)
     assert fixing.judged(made, None) == []
     assert analysed == [MOVED, made.source.text]
+
+
+@pytest.mark.parametrize("leads", [True, False])
+def test_a_file_is_asked_for_switches_only_of_the_programs_of_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, leads: bool
+) -> None:
+    asked: list[str] = []
+
+    def note(context: Context) -> None:
+        asked.append(Path(context.source.path).name)
+
+    monkeypatch.setattr(together, "off_on_macs", note)
+    texts = {"net.py": MOVED, "train.py": f"import net\n{MOVED}" if leads else MOVED}
+    settings = Settings(root=str(tmp_path))
+    files = Together(Project)
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    for name, text in texts.items():
+        files.add(Job(str(tmp_path / name), text.encode(), settings))
+    files.planned(unsafe=False)
+    assert asked == (["train.py"] if leads else [])

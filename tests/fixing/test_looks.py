@@ -1,5 +1,7 @@
 """What was found in a text, and what was worked out of it, is not worked out again."""
 
+import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,9 @@ from mpslint.semantics.context import Context
 from mpslint.settings.settings import Settings
 from mpslint.sources.source import SourceFile
 from mpslint.together import together
+from mpslint.together.shared_helper import Selecting, shared
 from mpslint.together.together import Job, Together
+from mpslint.together.withheld import Projects
 
 DEVICE = 'device = "cuda" if torch.cuda.is_available() else "cpu"'
 MOVED = f"import torch\n\n{DEVICE}\nnet = torch.nn.Linear(2, 2).to(device)\n"
@@ -115,3 +119,46 @@ def test_a_file_is_asked_for_switches_only_of_the_programs_of_others(
         files.add(Job(str(tmp_path / name), text.encode(), settings))
     files.planned(unsafe=False)
     assert asked == (["train.py"] if leads else [])
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each file is parsed as it is."""
+    seen: Counter[str] = Counter()
+    parse = SourceFile.parse
+
+    def noted(source: SourceFile) -> ast.Module:
+        seen[Path(source.path).name] += 1
+        return parse(source)
+
+    monkeypatch.setattr(SourceFile, "parse", noted)
+    return seen
+
+
+def test_who_imports_files_that_share_a_helper_is_parsed_once_for_all(
+    parsed: Counter[str], tmp_path: Path
+) -> None:
+    names = ["one", "two", "six"]
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(MOVED)
+    program = "".join(f"import {name}\n" for name in names)
+    (tmp_path / "program.py").write_text(program)
+    settings = Settings(root=str(tmp_path))
+    selecting = {
+        str(tmp_path / f"{name}.py"): Selecting(
+            SourceFile(str(tmp_path / f"{name}.py"), MOVED.encode()),
+            settings,
+            is_new=True,
+            is_repeated=False,
+        )
+        for name in names
+    }
+    assert len(shared(selecting, Project)) == len(names)
+    assert parsed["program.py"] == 1
+
+
+def test_a_tree_is_kept_for_the_projects_of_all_settings() -> None:
+    projects = Projects()
+    one, other = projects.of(Settings()), projects.of(Settings(style="helper"))
+    assert one is not other
+    assert one.modules.trees is other.modules.trees

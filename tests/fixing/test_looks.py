@@ -22,6 +22,7 @@ from mpslint.together.withheld import Projects
 
 DEVICE = 'device = "cuda" if torch.cuda.is_available() else "cpu"'
 MOVED = f"import torch\n\n{DEVICE}\nnet = torch.nn.Linear(2, 2).to(device)\n"
+PROGRAM = f"{MOVED}print(net)\n"
 LOADED = MOVED + 'state = torch.load("net.pt")\nnet.load_state_dict(state)\n'
 
 
@@ -155,6 +156,18 @@ def test_who_imports_files_that_share_a_helper_is_parsed_once_for_all(
     }
     assert len(shared(selecting, Project)) == len(names)
     assert parsed["program.py"] == 1
+
+
+def test_helpers_of_several_folders_are_made_in_the_order_of_their_names(tmp_path: Path) -> None:
+    settings, selecting = Settings(root=str(tmp_path)), {}
+    folders = ["a", "b", "c", "d", "e", "f"]
+    for place in (f"{folder}/{name}.py" for folder in folders for name in ("one", "two")):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(PROGRAM)
+        source = SourceFile(str(tmp_path / place), PROGRAM.encode())
+        selecting[source.path] = Selecting(source, settings, is_new=True, is_repeated=False)
+    made = dict.fromkeys(one.helper_module for one in shared(selecting, Project).values())
+    assert [Path(str(one)).parent.name for one in made] == folders
 
 
 def test_a_tree_is_kept_for_the_projects_of_all_settings() -> None:

@@ -150,8 +150,11 @@ def _groups(
     left = {one: _places(one, contexts, top, modules, read) for one in contexts if _is_module(one)}
     while are_enough(list(left)):
         best: tuple[str, str, list[Context]] | None = None
-        roots = sorted({root for one in left.values() for root in one.roots}, key=len, reverse=True)
-        packages = sorted({name for one in left.values() for name in one.packages}, key=len)
+        # Of those of one length by name: a set gives them in another order each time.
+        roots = sorted({root for one in left.values() for root in one.roots})
+        roots.sort(key=len, reverse=True)
+        packages = sorted({name for one in left.values() for name in one.packages})
+        packages.sort(key=len)
         # Rather in the package that most of them are in than beside it.
         within = [name for name in packages if _most_are_in(name, _knowing(name, left))]
         for start in dict.fromkeys((*within, *roots, *packages)):

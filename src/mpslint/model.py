@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from typing import TypeVar
 
 from mpslint.records import NamedTuple
+
+_Told = TypeVar("_Told")
 
 
 class Severity(enum.IntEnum):
@@ -114,6 +117,20 @@ class Label(NamedTuple):
     message: str
     cell: int | None = None
     """As in `Finding.cell`."""
+
+
+def _once(find_out: Callable[[], _Told]) -> Callable[[], _Told]:
+    """The same, found out when it is first asked for; what it takes is let go of then."""
+    told: list[_Told] = []
+    left = [find_out]
+
+    def known() -> _Told:
+        if not told:
+            told.append(left[0]())
+            left.clear()
+        return told[0]
+
+    return known
 
 
 class Finding:
@@ -274,6 +291,18 @@ class Finding:
         )
         bare.cell = self.cell
         return bare
+
+    def twin(self) -> Finding:
+        """The same, for one who offers another fix for it: what was not yet found out of the fix is
+        found out once for both."""
+        if self._build is not None:
+            self._build = _once(self._build)
+        if callable(self._level):
+            self._level = _once(self._level)
+        other = object.__new__(Finding)
+        for name in Finding.__slots__:
+            setattr(other, name, getattr(self, name))
+        return other
 
     @property
     def sort_key(self) -> tuple[int, int, int, str, int, int]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from conftest import NET_FILE, PROGRAM_OF_NET
 
 from mpslint.cli.fix import run
+from mpslint.fixing.fixer import MAX_TRIALS
+from mpslint.halfway import half_ports
 
 ON_CUDA_ALONE = "print(torch.cuda.current_device())\n"
 """What raises on a Mac, and has no fix."""
@@ -125,6 +128,22 @@ def test_a_script_with_a_function_called_test_is_a_program(folder: Path) -> None
     trial = "def test():\n    print(train(lambda x: x, torch.ones(1)))\n\n\ntest()\n"
     texts = {"start": START.format(move=CHOICE), "trial": TEST.split("\n\n")[0] + "\n\n" + trial}
     assert "loop" in changed(folder, loop=STEP, **texts)
+
+
+def test_whether_a_file_is_a_test_is_asked_once_however_many_parts_are_fixed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: Counter[str] = Counter()
+
+    def note(path: str) -> bool:
+        asked[Path(path).name] += 1
+        return False
+
+    monkeypatch.setattr(half_ports, "is_test_path", note)
+    head, net = NET_FILE.split("class Net")
+    nets = "\n\n".join(f"class Net{number or ''}{net}" for number in range(20))
+    changed(folder, net=head + nets, program=PROGRAM_OF_NET + ON_CUDA_ALONE)
+    assert 0 < asked["net.py"] <= MAX_TRIALS
 
 
 def test_what_tests_alone_come_to_is_ported_for_these(folder: Path) -> None:

@@ -15,6 +15,7 @@ from mpslint.checking.linter import Linted, counts, linted
 from mpslint.errors import BadSource
 from mpslint.findings.tally import Place, Tally, tally
 from mpslint.fixing.blame import Barred, blamed, doubted
+from mpslint.fixing.looks import Looks
 from mpslint.fixing.offers import Offers
 from mpslint.model import Applicability, Edit, Finding, Fix, doubtful
 from mpslint.porting.bringing import is_aid, narrows, silences
@@ -113,6 +114,7 @@ class Fixing:
         self.elsewhere = elsewhere
         self._hidden = hidden
         self._pause = pause
+        self._looks = Looks(elsewhere)
         self.barred: Barred = {}
         self._before: Before | None = None
         self._found: Counter[Place] | None = None
@@ -130,14 +132,30 @@ class Fixing:
         self,
         source: SourceFile,
         passes: Sequence[tuple[Edit, ...]],
-        tree: ast.Module | None = None,
         *,
         beside: bool = False,
+        is_made: bool = False,
+        for_port: bool = False,
     ) -> Linted:
-        """The findings of a text; those that only a port asks for where they are `beside` one."""
-        settings = with_companions(self._settings, source.path) if beside else self._settings
+        """The findings of a text; those that only a port asks for where they are `beside` one. One
+        that fixes have `made` has to be Python. `for_port`: it will be asked for these as well."""
         around = self.elsewhere
-        found = linted(source, settings, tree, elsewhere=around, pause=self._pause)
+
+        def look(beside: bool) -> Linted:
+            settings = with_companions(self._settings, source.path) if beside else self._settings
+            # In no variable: one tree at a time is enough of a large file.
+            return linted(
+                source,
+                settings,
+                self._tree(source) if is_made else None,
+                elsewhere=around,
+                pause=self._pause,
+            )
+
+        if for_port and not beside:
+            found = self._looks.found_for_port(source, around, look, self._settings)
+        else:
+            found = self._looks.found(source, around, look, beside=beside)
         return _seen(found, source, passes, self._hidden)
 
     def _tree(self, source: SourceFile) -> ast.Module:
@@ -212,8 +230,10 @@ class Fixing:
             try:
                 current = current.with_edits(edits)
                 passes.append(edits)
-                # In no variable: one tree at a time is enough of a large file.
-                known = self._linted(current, passes, self._tree(current), beside=beside)
+                for_port = any(map(is_opening, applied))
+                known = self._linted(
+                    current, passes, beside=beside, is_made=True, for_port=for_port
+                )
                 findings, untold = known.both
             except BadSource as error:
                 return self._refused(number, f"a fix would break the file ({error})")
@@ -265,14 +285,17 @@ class Fixing:
         where it is the same as before, when one of these was `touched`."""
         if not (made.applied or touched):
             return []
-        after = made.text(around)
-        found = objections(self._as_it_was(made), after, made.passes, self._settings)
+        after, before = made.text(around), self._as_it_was(made)
+        before.said(self._settings)  # One analysis is taken apart before the next is made.
+        now = after.context(self._settings)
+        found = objections(before, after, made.passes, self._settings, now)
         if any(map(is_opening, made.applied)):
             found += [
                 one
-                for one in left_behind(after, made.passes, self._settings, self.source)
+                for one in left_behind(after, made.passes, self._settings, self.source, now)
                 if any(is_opening(fix, is_far=one.is_far) for fix in made.applied)
             ]
+        now.worlds.release()
         return found
 
     def said_before(self, made: Made) -> None:

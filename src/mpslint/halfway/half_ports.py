@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mpslint.halfway.file_parts import (
@@ -320,14 +321,24 @@ class HalfPorts:
     def _programs_that_run(self, name: Name) -> Iterator[tuple[Name, bool]]:
         """What is started to come there, and whether by a runner of tests: scripts, and the tests
         of a file that nobody imports; those in files of tests come last."""
-        for path in sorted(self._starting, key=is_test_path):
-            if path == name[0] or name[0] in self._led(path):
-                starts = [(path, "", PROGRAM)] if self._programs_of(path) else []
-                tests = filter(is_test, self._parts_of(path))
-                starts += [(path, one.owner, one.name) for one in tests]
-                for start in starts:
-                    if self._leads(start, name):
-                        yield start, is_test_path(path)
+        for path, is_tests in self._started.get(name[0], ()):
+            starts = [(path, "", PROGRAM)] if self._programs_of(path) else []
+            tests = filter(is_test, self._parts_of(path))
+            starts += [(path, one.owner, one.name) for one in tests]
+            for start in starts:
+                if self._leads(start, name):
+                    yield start, is_tests
+
+    @cached_property
+    def _started(self) -> dict[str, list[tuple[str, bool]]]:
+        """By file: what may be a program that comes there, and whether it is a test's; these come
+        last. It is asked for each part of each file, of which a project has many."""
+        found: dict[str, list[tuple[str, bool]]] = {}
+        known = [(path, is_test_path(path)) for path in self._starting]
+        for one in sorted(known, key=lambda one: one[1]):
+            for path in {one[0]: None, **self._led(one[0])}:
+                found.setdefault(path, []).append(one)
+        return found
 
     def _led(self, path: str) -> dict[str, None]:
         if path not in self._leading:

@@ -154,10 +154,11 @@ def objections(
     after: Text,
     passes: Sequence[tuple[Edit, ...]],
     settings: Settings,
+    now: Context,
 ) -> list[Objection]:
-    """What the fixed text does that it must not, worst first."""
+    """What the fixed text, which `now` is what it means, does that it must not, worst first."""
     trace = Trace(before.source, passes)
-    was, now = before.said(settings), after.context(settings)
+    was = before.said(settings)
     found = [*_lost_on_cuda(was.on_cuda, now), *_misplaced(was.placed, now, trace)]
     if "mps" in settings.device_order:
         found += [
@@ -165,19 +166,21 @@ def objections(
             *_reported(before.text, after, trace),
             *_dead(now, trace),
         ]
-    now.worlds.release()
     return found
 
 
 def left_behind(
-    made: Text, passes: Sequence[tuple[Edit, ...]], settings: Settings, before: SourceFile
+    made: Text,
+    passes: Sequence[tuple[Edit, ...]],
+    settings: Settings,
+    before: SourceFile,
+    context: Context,
 ) -> list[Objection]:
     """What cannot have tensors on MPS and is reached by those that fixes of a text bring there: in
     the text itself, and in the modules of the project that it leads to."""
     if "mps" not in settings.device_order:
         return []
-    context, trace = made.context(settings), Trace(before, passes)
-    found = []
+    trace, found = Trace(before, passes), []
     for place in places(context):
         if place.why == STAYS or place.is_sent:
             row = trace.row(made.source.starts[place.row - 1])
@@ -206,7 +209,6 @@ def left_behind(
         far = made.elsewhere.left_behind(context, alone=True)
         if far is not None:
             found.append(Objection(far, frozenset(), 0, on_mac=True, is_far=True, is_opening=True))
-    context.worlds.release()
     return found
 
 

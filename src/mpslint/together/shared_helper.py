@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
@@ -44,6 +45,8 @@ _MOST_FILES, _MAX_BYTES = 5000, 1 << 20
 """So many modules of a project are asked whom they import, none larger than this."""
 _MOST_IMPORTERS = 12
 """So many of those that import a file are asked by which name they do."""
+_MOST_READ = 64
+"""So many of these are kept: files that lie together have the same ones."""
 _DEFINING = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
@@ -135,11 +138,23 @@ def _groups(
     top = os.path.abspath(settings.root or ".")
     modules = _modules_below(top)
     linked = linked_below(top)
-    left = {one: _places(one, contexts, top, modules) for one in contexts if _is_module(one)}
+
+    @lru_cache(_MOST_READ)
+    def read(path: str) -> Context | None:
+        try:
+            source = SourceFile(path, read_regular(path, _MAX_BYTES))
+            return Context(source, source.parse(), settings)
+        except (OSError, MpslintError):
+            return None
+
+    left = {one: _places(one, contexts, top, modules, read) for one in contexts if _is_module(one)}
     while are_enough(list(left)):
         best: tuple[str, str, list[Context]] | None = None
-        roots = sorted({root for one in left.values() for root in one.roots}, key=len, reverse=True)
-        packages = sorted({name for one in left.values() for name in one.packages}, key=len)
+        # Of those of one length by name: a set gives them in another order each time.
+        roots = sorted({root for one in left.values() for root in one.roots})
+        roots.sort(key=len, reverse=True)
+        packages = sorted({name for one in left.values() for name in one.packages})
+        packages.sort(key=len)
         # Rather in the package that most of them are in than beside it.
         within = [name for name in packages if _most_are_in(name, _knowing(name, left))]
         for start in dict.fromkeys((*within, *roots, *packages)):
@@ -193,16 +208,17 @@ def _places(
     contexts: list[Context],
     top: str,
     modules: Mapping[str, _Module],
+    read: Callable[[str], Context | None],
 ) -> Places:
     others = [one for one in contexts if one is not context]
-    importers = list(_importers(context, contexts, modules))
+    importers = [one for path in _importers(context, contexts, modules) if (one := read(path))]
     above = _is_imported(context, modules)
     return places(context, others, importers, top, is_imported_from_above=above)
 
 
 def _importers(
     context: Context, contexts: list[Context], modules: Mapping[str, _Module]
-) -> Iterator[Context]:
+) -> list[str]:
     """Other files of the project that import this one, or what it is a part of: they show where
     its name starts."""
     own = os.path.abspath(context.source.path)
@@ -214,12 +230,7 @@ def _importers(
         if path not in known and path.endswith(".py") and not words.isdisjoint(module.words)
     ]
     nearest = sorted(found, key=lambda path: (-len(os.path.commonpath([path, own])), path))
-    for path in nearest[:_MOST_IMPORTERS]:
-        try:
-            source = SourceFile(path, read_regular(path, _MAX_BYTES))
-            yield Context(source, source.parse(), context.settings)
-        except (OSError, MpslintError):
-            continue
+    return nearest[:_MOST_IMPORTERS]
 
 
 def _names_of(path: str) -> Iterator[str]:

@@ -311,24 +311,32 @@ class Together:
     def _leave_what_never_asks(self) -> None:
         """Leaves files on the CPU that would go to MPS in programs of which another file does so
         only where its user wants CUDA."""
-        taking = [path for path, made in self._made.items() if self._takes_mps(path, made)]
-        asking = {path: why for path in self._jobs if taking and (why := self._asks(path))}
-        if not asking:
+        opening = {path for path, made in self._made.items() if self._fixing[path].opens(made)}
+        if not opening:
             return
         programs = [self._led_by(job) for job in (*self._jobs.values(), *self._starting)]
-        for path in taking:
-            own = os.path.abspath(path)
-            for other, reason in asking.items():
-                both = {own, os.path.abspath(other)}
-                if len(both) > 1 and any(
-                    both <= files and first != own for first, files in programs
-                ):
+        asking: dict[str, str] = {}
+        for path in [path for path in self._made if path in opening]:
+            beside = self._beside_in(programs, path)
+            if not beside or not self._takes_mps(path, self._made[path]):
+                continue
+            for other in beside:
+                if other not in asking:
+                    asking[other] = self._asks(other)
+                if asking[other]:
                     against = Objection(
-                        reason, frozenset(), 0, on_mac=True, is_far=True, is_opening=True
+                        asking[other], frozenset(), 0, on_mac=True, is_far=True, is_opening=True
                     )
                     if self._fixing[path].bar(self._made[path], [against]):
                         self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
                     break
+
+    def _beside_in(self, programs: Sequence[tuple[str, frozenset[str]]], path: str) -> list[str]:
+        """The files that are in one program with another, which does not start it."""
+        own = os.path.abspath(path)
+        files = [files for first, files in programs if own in files and first != own]
+        around = frozenset[str]().union(*files) - {own}
+        return [one for one in self._jobs if os.path.abspath(one) in around]
 
     def _leave_half_ports(self) -> bool:
         """Leaves fixes on whose way something is left that no fix mends; whether there are some."""
@@ -360,8 +368,6 @@ class Together:
 
     def _takes_mps(self, path: str, made: Made) -> bool:
         project = self._project_of(self._jobs[path].settings, {})
-        if not self._fixing[path].opens(made):
-            return False
         source = made.source
         context = Context(source, project.tree(source), self._jobs[path].settings, project)
         found = takes_mps(context)

@@ -53,6 +53,9 @@ class Projects:
         from mpslint.project.project import Project
 
         project = Project(settings)
+        others = next(iter(self._known.values()), None)
+        if others is not None:
+            project.modules.trees = others.modules.trees  # They hold under any settings.
         known = self.around.pop(settings, None)
         if isinstance(known, Neighbours):
             project.take_over(known, frozenset())

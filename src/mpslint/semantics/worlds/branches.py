@@ -71,6 +71,12 @@ class Branches(Expressions):
         refined = self.refined(node.test, no) if tests else []
         self.fork(node, yes, no, tests, refined)
 
+    def _held(self, test: ast.expr, holds: int) -> list[tuple[str, Value]]:
+        """What names stand for where a test holds."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self.left_of_numbers(test.operand, holds)
+        return self.held_on_the_host(test)
+
     def is_function_itself(self, node: ast.expr) -> bool:
         """`torch.cuda.is_available` without its call, which is true everywhere: what a choice by it
         means is a question, but a refusal by it turns nobody away."""
@@ -111,7 +117,7 @@ class Branches(Expressions):
         if parts and not arm:
             frame.arm = id(node)
         returned, fork = len(frame.returns), len(self.log)
-        held = self.held_on_the_host(node.test) if tests else []
+        held = self._held(node.test, yes) if tests else []
         ends: list[tuple[int, Env]] = []
         owned = bool(mask & MACS)  # Whether all arms that a Mac takes end in what is CUDA's own.
         spans: list[tuple[int, int, int]] = []

@@ -58,7 +58,9 @@ class Refining(Core):
 
     def left_of_numbers(self, test: ast.expr, fails: int) -> list[tuple[str, Value]]:
         """The numbers that are not above 0 in a world, for want of GPUs, where a test `fails`: of
-        `wanted > torch.cuda.device_count()`, and of `wanted > 0 and count == 0` as well."""
+        `wanted > torch.cuda.device_count()`, and of `wanted > 0 and count == 0` as well, be it
+        named before."""
+        test = self._asked(test)
         is_several = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
         parts = test.values if is_several else [test]  # type: ignore[attr-defined]
         recording, self.recording = self.recording, False
@@ -77,6 +79,19 @@ class Refining(Core):
                 found.append((key, by_world(_at_most_zero(surely), self.eval(larger))))
         self.recording = recording
         return found
+
+    def _asked(self, test: ast.expr) -> ast.expr:
+        """What a test by a name asks, where the function binds that once: `if too_many:`."""
+        function = self.frame.function
+        if not isinstance(test, ast.Name) or function is None:
+            return test
+        found = [
+            item.value
+            for item in ast.walk(function.node)
+            if isinstance(item, ast.Assign)
+            and any(isinstance(one, ast.Name) and one.id == test.id for one in item.targets)
+        ]
+        return found[0] if len(found) == 1 else test
 
     def _where_zero(self, bound: ast.expr) -> int:
         worlds = 0

@@ -184,3 +184,26 @@ def noise(n, scale):
     return torch.randn(n, device=device) * scale
 """
     assert "scale.device" not in fixed(text)
+
+
+ITEM = """\
+import torch
+
+
+def blur(batch, use_cuda):
+    x = {item}
+    noise = torch.zeros(x.size(0), 2)
+    if use_cuda:
+        noise = noise.cuda()
+    return {other} + noise
+"""
+
+
+@pytest.mark.parametrize("item", ['batch["x"]', "batch[0]", "batch[use_cuda]"])
+def test_what_holds_tensors_has_no_device_of_its_own(item: str) -> None:
+    assert "noise = noise.to(x.device)" in fixed(ITEM.format(item=item, other="x"))
+
+
+def test_a_tensor_whose_rows_are_read_has_one() -> None:
+    text = fixed(ITEM.format(item="batch[:, 0]", other="batch.view(4, 2)"))
+    assert "noise = noise.to(batch.device)" in text

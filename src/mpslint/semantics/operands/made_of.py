@@ -50,10 +50,24 @@ def parts(context: Context, value: ast.expr) -> list[ast.expr]:
     if isinstance(value, ast.UnaryOp):
         return [] if isinstance(value.op, ast.Not) else [value.operand]
     if isinstance(value, ast.Subscript):
-        return [value.value]
+        return [] if _is_key(value.slice) else [value.value]
     if isinstance(value, ast.Attribute):
         return [value.value] if value.attr in _VIEWS else []
     return _parts_of_call(context, value) if isinstance(value, ast.Call) else []
+
+
+def takes_item(value: ast.expr) -> bool:
+    """Whether a value is, or is computed from, one item of something, which may be a list or a
+    table of tensors as well: `batch[0]`. A list gives no `x[:, 0]`."""
+    return any(
+        isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice | ast.Tuple)
+        for node in ast.walk(value)
+    )
+
+
+def _is_key(index: ast.expr) -> bool:
+    """`batch["image"]`: what has items by such names is no tensor."""
+    return isinstance(index, ast.Constant) and isinstance(index.value, str)
 
 
 def _parts_of_call(context: Context, call: ast.Call) -> list[ast.expr]:

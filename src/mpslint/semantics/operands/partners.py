@@ -10,7 +10,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.names.unpacked import bound_part
-from mpslint.semantics.operands.made_of import ELSEWHERE, gives, is_like, made_of, roots
+from mpslint.semantics.operands.made_of import (
+    ELSEWHERE,
+    gives,
+    is_like,
+    made_of,
+    roots,
+    takes_item,
+)
 from mpslint.semantics.operands.operand_pairs import (
     GRAD,
     Pair,
@@ -94,7 +101,8 @@ def _parameter_beside(
                 continue
             if not has_origin(context, name, at, parameter):
                 continue
-            if is_joined(context, other) or is_tensor(context, function, name):
+            is_itself = name in roots(context, other) and not takes_item(other)
+            if (is_itself and is_joined(context, other)) or is_tensor(context, function, name):
                 return name
     return None
 
@@ -129,6 +137,7 @@ def _beside(
     for mine, other in operand_pairs(context, function):
         if not _holds(context, mine, own, call):
             continue
+        of_item = takes_item(other)
         for name in roots(context, other):
             if name in own:
                 continue
@@ -136,10 +145,12 @@ def _beside(
                 return name
             given = _parameter(context, call, name)
             if given is not None and given not in own and stays(context, function, given):
-                if is_joined(context, other) or any(
+                if (is_joined(context, other) and not of_item) or any(
                     is_tensor(context, function, known) for known in (name, given)
                 ):
                     return given
+            if of_item and not is_tensor(context, function, name):
+                continue
             if _is_result(context, function, name, call, other):
                 return name
             if name in sizing and _is_kept(context, function, name, call, other):
@@ -355,7 +366,12 @@ def _parameter(context: Context, call: ast.expr, name: str, depth: int = _DEPTH)
         default = isinstance(binding.value, ast.Constant)
         known = not default and context.flow.surely_bound(name, call)
         return name if known and name not in ("self", "cls") else None
-    origin = made_of(context, bound_part(binding, name))
+    made = bound_part(binding, name)
+    origin = made_of(context, made)
     if origin is None or origin == name:
         return None
+    if made is not None and takes_item(made):
+        function = context.index.function(call)
+        if function is None or not is_tensor(context, function, origin):
+            return None
     return _parameter(context, call, origin, depth - 1)

@@ -216,6 +216,7 @@ def _linted(
     from mpslint.semantics.context import Context
     from mpslint.semantics.purpose.smoke_tests import is_smoke_test
     from mpslint.semantics.purpose.unrun_tests import is_unrun_test
+    from mpslint.semantics.purpose.waits_of_tests import is_wait_of_a_test
     from mpslint.semantics.uses.config_keys import is_unread_key
     from mpslint.semantics.uses.idle_devices import is_idle_device
     from mpslint.semantics.uses.leftovers import is_leftover
@@ -261,6 +262,7 @@ def _linted(
         or is_idle_device(context, one.row)
         or is_smoke_test(context, one.row)
         or is_unrun_test(context, one.row)
+        or is_wait_of_a_test(context, one)
     }
     if len(findings) == (0 if untold else len(idle)) and judge is None:
         return Linted([], [], is_whole)

@@ -16,9 +16,9 @@ from mpslint.project.layout.definition_texts import definition_of
 from mpslint.project.layout.import_texts import apart, imported_modules
 from mpslint.project.layout.modules import is_foreign
 from mpslint.project.uses.importers import is_imported
-from mpslint.semantics.syntax.fitting import signature_of
+from mpslint.semantics.syntax.fitting import UNBOUND, signature_of
 from mpslint.semantics.syntax.index import FUNCTIONS
-from mpslint.semantics.syntax.signatures import certain_signature
+from mpslint.semantics.syntax.signatures import certain_signature, is_bound_nowhere
 
 if TYPE_CHECKING:
     from mpslint.project.layout.modules import Modules
@@ -45,6 +45,8 @@ _REWRITING = (
     b"__init_subclass__",
     b"getmembers",
 )
+_RUNNING = re.compile(rb"\b(?:exec(?:file)?\(|run_path\(|builtins\b)")
+"""By these files run with names that they do not bind themselves."""
 _OF_INIT = re.compile(rb"\.__init__[ \t]*=[^=]|setattr\([^,\n]+,[ \t]*[\"']__init__[\"']")
 """By these a project changes what its functions and classes take, of whatever name."""
 _BY_TEXT = (b"setattr", b"__dict__", b"globals()", b"patch")
@@ -87,14 +89,24 @@ class Callees:
         return None, files
 
     def _certain_for(self, path: str, qualified: str) -> tuple[Signature | None, tuple[str, ...]]:
-        """The same for certain, of a name of the file's own as well."""
+        """The same for certain, of a name of the file's own as well, which may be `UNBOUND`."""
         whole = self._projects.searched(path)
         if whole is None or path not in whole.modules:
             return None, ()
         if self._is_rewritten(whole):
             return None, whole.files
+        if "." not in qualified and self._is_unbound(whole, path, qualified):
+            return UNBOUND, whole.files
         ask = self._certain if "." in qualified else self._certain_in
         return ask(whole, path, qualified, _STEPS), whole.files
+
+    def _is_unbound(self, whole: Whole, path: str, name: str) -> bool:
+        """Whether a name of the file at `path` stands for nothing, whoever runs that."""
+        tree = self._modules.tree(path)
+        if tree is None or not is_bound_nowhere(tree, name) or self._is_replaced(whole, name):
+            return False
+        texts = (self._modules.text(other) or b"" for other in (*whole.modules, *whole.others))
+        return not any(_RUNNING.search(text) for text in texts)
 
     def _certain(self, whole: Whole, path: str, qualified: str, steps: int) -> Signature | None:
         module, name = apart(qualified)

@@ -140,8 +140,8 @@ class Elsewhere(Protocol):
         itself, or takes all names of one that does."""
 
     def signature(self, path: str, qualified: str, *, certain: bool) -> Signature | None:
-        """What a function or class of the project can be given, as it seems; or, of one of the
-        file's own as well, where it is `certain` that the name stands for nothing else."""
+        """What a function or class of the project can be given, as it seems; or, also of the file's
+        own, where it is `certain` that the name stands for nothing else (`UNBOUND`: at all)."""
 
     def imports_on(self, path: str, module: str) -> int:
         """The worlds in which a module of the project can be imported, or in which there is an

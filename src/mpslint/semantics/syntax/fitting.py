@@ -25,6 +25,8 @@ class Signature(NamedTuple):
 
 
 ANYTHING = Signature((), 0, frozenset(), frozenset(), True, True)
+UNBOUND = Signature((), -1, frozenset(), frozenset(), False, False)
+"""What a name can be given that stands for nothing: who asks for it gets `NameError`."""
 
 
 def signature_of(parameters: ast.arguments, *, bound: bool = False) -> Signature:

@@ -34,6 +34,11 @@ def certain_signature(tree: ast.Module, name: str, elsewhere: Elsewhere) -> Sign
     return _signature(tree, name, elsewhere, frozenset())
 
 
+def is_bound_nowhere(tree: ast.Module, name: str) -> bool:
+    """Whether nothing in a module gives `name` a value, nor may do so without naming it."""
+    return not bindings_of(tree, name) and not any(map(may_rebind, walk(tree)))
+
+
 def imported_as(tree: ast.Module, name: str) -> str | None:
     """What a module imports under a name, come what may; None: it does not."""
     found = [

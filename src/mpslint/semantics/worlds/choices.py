@@ -172,7 +172,12 @@ def _goes_somewhere(worlds: Worlds, event: Event, atom: Atom) -> bool:
         return True
     if not names_device(event.name):
         return False
-    return event.function is not None or worlds.run.seen.isdisjoint(places(atom))
+    run = worlds.run
+    if event.function is not None or run.seen.isdisjoint(places(atom)):
+        return True
+    # One that is only compared here is placed by who takes it from here.
+    is_placed = not run.placed.isdisjoint(places(atom))
+    return not is_placed and run.project is not None and run.project.takes(event.name)
 
 
 def choices(worlds: Worlds, idle: Callable[[Event], bool] = lambda _: False) -> Iterator[Choice]:

@@ -74,6 +74,9 @@ class Project(Protocol):
         """The worlds in which other files use a function of this one; none, where no file beside
         it does."""
 
+    def takes(self, name: str) -> bool:
+        """Whether another file may have the variable `name` of this one."""
+
     def answer_kept(self, attribute: str) -> Answer | None:
         """What torch says of CUDA, where that is all that the project stores under an attribute of
         this name; None: it is not."""
@@ -121,6 +124,8 @@ class Core:
     """Names of objects of which an environment holds attributes."""
     seen: set[ast.expr]
     """Devices written out that are compared or looked at, where that is seen."""
+    placed: set[ast.expr]
+    """Those of them that something is placed with."""
     chosen: set[ast.expr]
     """Functions that are chosen in a conditional, by what they do to the device: told there, and
     not where they are called."""
@@ -341,10 +346,10 @@ class Core:
         main = self.main
         return main is not None and main.lineno < node.lineno <= (main.end_lineno or 0)  # type: ignore[attr-defined]
 
-    def end_in_misfit(self) -> Value:
-        """All worlds end here in a call that does not fit what it calls."""
+    def end_in_misfit(self, error: str = "TypeError") -> Value:
+        """All worlds end here: a call does not fit what it calls, or a name stands for nothing."""
         frame = self.frame
-        self.refuse(frame.mask, "TypeError")
+        self.refuse(frame.mask, error)
         if frame.function is not None:
             frame.function.misfits = True
         return UNK

@@ -33,7 +33,16 @@ from mpslint.semantics.worlds.relevance import OWN_MOVE, Lines, matters
 from mpslint.semantics.worlds.runners import AROUND_EACH, PREPARING, runs_with_defaults
 from mpslint.semantics.worlds.state import Class, Env, Frame, Function
 from mpslint.semantics.worlds.telling_names import classes_that_move, names_of_torch
-from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
+from mpslint.semantics.worlds.values import (
+    DEVICE,
+    NO_TESTS,
+    Tests,
+    Value,
+    cases_of,
+    lift,
+    one,
+    places,
+)
 from mpslint.semantics.worlds.wrapping import ATTRIBUTE
 
 # Fact: Python's grammar, the statement `global`.
@@ -101,7 +110,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self.asking_mps = set()
         self.compared_with_mps, self.told_only = {}, {}
         self.written_choices, self.read_names = None, {}
-        self.seen = set()
+        self.seen, self.placed = set(), set()
         self.functions = {}
         self.classes = {}
         self.fixtures = {}
@@ -226,8 +235,19 @@ class Interpreter(Collected, Rebinding, Methods):
             for function in todo:
                 self._visit(function, done, end, tests)
         for key, value in frame.env.items():
-            if "." not in key and key not in self.global_reads:
+            if "." in key:
+                continue
+            if key not in self.global_reads or self._is_left_to_others(key, value):
                 self.kept(value, key, use=self.tree)
+
+    def _is_left_to_others(self, name: str, value: Value) -> bool:
+        """Whether the file only looks at a device under a name of its own that others may have."""
+        written = {
+            node for _, atom in cases_of(value) if atom.kind == DEVICE for node in places(atom)
+        }
+        if not written or not self.placed.isdisjoint(written):
+            return False
+        return self.project is not None and self.project.takes(name)
 
     def _module(self) -> None:
         """Runs what stands at the top. Its functions see what the names are in the end, not what

@@ -1,8 +1,10 @@
-"""Calls that do not fit what they call: they raise `TypeError` on every machine, and what follows
-runs on none. Such a call was left behind when somebody changed the parameters.
+"""Calls that do not fit what they call raise `TypeError` on every machine, and names that stand for
+nothing `NameError`: what follows runs on none. Such lines were left behind when somebody changed
+the parameters, or took an import away.
 
-Only what is certain counts: the name stands for one function or class of the project, whose
-parameters are seen, and nobody catches the error in the function that makes the call.
+Only what is certain counts: a name that is called stands for one function or class of the project,
+whose parameters are seen; one that stands for nothing is bound nowhere in its file, and nobody puts
+it there; and nobody catches the error in the function that holds the line.
 """
 
 from __future__ import annotations
@@ -10,7 +12,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.fitting import Signature, bindings_of, fits, signature_of, way_to
+from mpslint.facts.python_names import comes_with_python
+from mpslint.semantics.syntax.fitting import (
+    UNBOUND,
+    Signature,
+    bindings_of,
+    fits,
+    signature_of,
+    way_to,
+)
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.syntax.signatures import constructor_in, may_rebind
 from mpslint.semantics.worlds.errors import kinds_of, may_catch
@@ -20,7 +30,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.core import Core
     from mpslint.semantics.worlds.state import FunctionNode
 
-_ERROR = "TypeError"
 _CELLS = ("# In[", "# %%", "#%%", "# COMMAND", "get_ipython(")
 """What stands in a file of which people run parts by themselves."""
 _GIVING_UP = (ast.Return, ast.Break, ast.Continue)
@@ -48,7 +57,7 @@ def ends_here(run: Core, node: ast.Call, callee: Atom) -> bool:
     name = callee.v.node.name
     if not isinstance(node.func, ast.Name) or node.func.id != name:
         return False
-    return _leaves(run, node) and _is_certain(run, name, node)
+    return _leaves(run, node, "TypeError") and _is_certain(run, name, node)
 
 
 def ends_elsewhere(run: Core, name: str, node: ast.Call) -> bool:
@@ -65,7 +74,16 @@ def ends_elsewhere(run: Core, name: str, node: ast.Call) -> bool:
         return False
     if any(map(may_rebind, walk(run.tree))):
         return False
-    return _leaves(run, node) and _is_certain(run, name, node)
+    return _leaves(run, node, "TypeError") and _is_certain(run, name, node)
+
+
+def ends_unbound(run: Core, node: ast.Name) -> bool:
+    """Whether a name stands for nothing for certain, so that whoever asks for it ends."""
+    if run.unsure or run.project is None or comes_with_python(node.id):
+        return False
+    if not _leaves(run, node, "NameError"):
+        return False
+    return run.project.signature(node.id, certain=True) == UNBOUND
 
 
 def _is_certain(run: Core, name: str, node: ast.Call) -> bool:
@@ -73,9 +91,9 @@ def _is_certain(run: Core, name: str, node: ast.Call) -> bool:
     return signature is not None and not fits(signature, node)
 
 
-def _leaves(run: Core, node: ast.Call) -> bool:
-    """Whether a call is made by whoever comes to its statement, and its error leaves the function,
-    or the file, that it stands in."""
+def _leaves(run: Core, node: ast.expr, error: str) -> bool:
+    """Whether an expression is worked out by whoever comes to its statement, and its error leaves
+    the function, or the file, that it stands in."""
     assert run.project is not None
     function = run.frame.function.node if run.frame.function is not None else None
     if run.project.path.endswith(".ipynb") or any(map(run.count_of, _CELLS)):
@@ -86,15 +104,15 @@ def _leaves(run: Core, node: ast.Call) -> bool:
     within = [item for item in way[1:] if isinstance(item, (*FUNCTIONS, ast.ClassDef))]
     if not way or within or any(isinstance(item, _PARTLY_RUN) for item in way):
         return False
-    return not any(_may_deal(run, item, way) for item in way)
+    return not any(_may_deal(run, item, way, error) for item in way)
 
 
 def _yields(function: FunctionNode) -> bool:
     return any(isinstance(item, ast.Yield | ast.YieldFrom) for item in walk(function))
 
 
-def _may_deal(run: Core, item: ast.AST, way: list[ast.AST]) -> bool:
-    """Whether a statement around a call may catch its error."""
+def _may_deal(run: Core, item: ast.AST, way: list[ast.AST], error: str) -> bool:
+    """Whether a statement around an expression may catch its error."""
     if isinstance(item, ast.With | ast.AsyncWith):
         inside = len(item.items) > 1 or any(one in item.body for one in way)
         return inside and not all(_hands_on(run, one.context_expr) for one in item.items)
@@ -104,7 +122,7 @@ def _may_deal(run: Core, item: ast.AST, way: list[ast.AST]) -> bool:
     if any(isinstance(one, _GIVING_UP) for last in item.finalbody for one in walk(last)):
         return True
     inside = any(one in item.body for one in way)
-    return inside and any(may_catch(kinds_of(one.type), _ERROR) for one in item.handlers)
+    return inside and any(may_catch(kinds_of(one.type), error) for one in item.handlers)
 
 
 def _hands_on(run: Core, context: ast.expr) -> bool:

@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.loaded import is_loaded, kept_form
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
+from mpslint.semantics.worlds.misfits import ends_unbound
 from mpslint.semantics.worlds.numbers import field_of
 from mpslint.semantics.worlds.state import Class
 from mpslint.semantics.worlds.values import (
@@ -80,7 +81,7 @@ class Names(Wrapping, Conditions):
                     return Atom(NAME, node.id)
                 value = self.of_all_names(node.id)
                 if value is None:
-                    return self._bound_nowhere(node.id)
+                    return self._bound_nowhere(node)
         if value.__class__ is Atom and not self.calling:
             if value.kind == FUNCTION:
                 self._handed_on(value)
@@ -88,10 +89,12 @@ class Names(Wrapping, Conditions):
                 return self.resolved(value, node)
         return value
 
-    def _bound_nowhere(self, name: str) -> Atom:
+    def _bound_nowhere(self, node: ast.Name) -> Value:
         """A name that comes with all names of a package, or was forgotten: a helper of a well-known
         library says by its name what it asks."""
-        return Atom(NAME, name) if self.calling and helper_answer(name) is not None else UNK
+        if self.calling and helper_answer(node.id) is not None:
+            return Atom(NAME, node.id)
+        return self.end_in_misfit("NameError") if ends_unbound(self, node) else UNK
 
     def as_edited(self, name: str, value: Value) -> Value:
         """What a name of the module may be, where its user edits what it is."""

@@ -68,6 +68,7 @@ class Placing(Counts):
         kinds = {atom.kind for _, atom in cases_of(value, self.frame.mask)}
         if DEVICE in kinds:
             self.looked_at(value)
+            self.placed.update(node for _, atom in cases_of(value) for node in places(atom))
             self.emit(Kind.PLACED, use, name=name, value=value, use=use)
         elif UNKNOWN in kinds:
             self.emit(Kind.PLACED, use, name=name, value=device("?"), use=use)

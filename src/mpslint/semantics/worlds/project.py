@@ -73,6 +73,9 @@ class Imports:
             return 0
         return NVIDIA if "cuda" in facts else ALL
 
+    def takes(self, name: str) -> bool:
+        return self._elsewhere.takes(self._path, name)
+
     def shared_by_tests(self) -> list[Interpreter]:
         return self._elsewhere.shared_by_tests(self._path)
 

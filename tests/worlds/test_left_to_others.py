@@ -40,3 +40,7 @@ def test_what_nobody_takes_places_nothing(cli: Cli, project: Path, look: str) ->
 
 def test_what_is_placed_with_is_told_once(cli: Cli, project: Path) -> None:
     assert told(cli, '"cuda"', "print(torch.ones(3, device=DEVICE))") == {"MPS101"}
+
+
+def test_nobody_takes_it_from_a_program(cli: Cli, project: Path) -> None:
+    assert not told(cli, '"cuda"', "for _ in range(3):\n    print(DEVICE)")

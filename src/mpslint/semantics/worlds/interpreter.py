@@ -56,6 +56,9 @@ _LOCAL_IMPORT = re.compile(
 _ENTRIES = frozenset({"forward", "__call__", "setUp"})
 """Methods that are called from outside, whoever calls them inside."""
 
+_WORKS = (ast.For, ast.While, ast.With)
+"""What a module does not do that only defines."""
+
 
 class Interpreter(Collected, Rebinding, Methods):
     def __init__(
@@ -241,7 +244,10 @@ class Interpreter(Collected, Rebinding, Methods):
                 self.kept(value, key, use=self.tree)
 
     def _is_left_to_others(self, name: str, value: Value) -> bool:
-        """Whether the file only looks at a device under a name of its own that others may have."""
+        """Whether the file only looks at a device under a name of its own that others may have.
+        Of a program, which goes on to work, nobody takes any."""
+        if self.is_script or any(isinstance(item, _WORKS) for item in self.tree.body):
+            return False
         written = {
             node for _, atom in cases_of(value) if atom.kind == DEVICE for node in places(atom)
         }

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.loops.once_flags import is_switched_over
 from mpslint.semantics.loops.seldom_arms import FEW
 from mpslint.semantics.syntax.expressions import last_name
 
@@ -103,29 +104,27 @@ def warms_up(test: ast.expr) -> bool:
 
 def holds_once(test: ast.expr, body: list[ast.stmt]) -> bool:
     """Whether the arm makes its own test false: `if first is None: first = ...`, `if start:` with
-    `start = False`, `if not hasattr(self, "seen"): self.seen = ...`."""
+    `start = False`, `if not hasattr(self, "seen"): self.seen = ...`, or a flag that a tensor is."""
     unset = _unset(test)
     if unset is not None:
         return any(unset in _set_by(item) for item in body)
     negated = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
     asked = test.operand if isinstance(test, ast.UnaryOp) and negated else test
-    of_none = False
-    if isinstance(asked, ast.Compare):
-        of_none = isinstance(asked.ops[0], ast.Is) and ast.unparse(asked.comparators[0]) == "None"
-        if not of_none or len(asked.ops) > 1 or negated:
-            return False
-        asked = asked.left
-    if not isinstance(asked, ast.Name | ast.Attribute):
+    if isinstance(asked, ast.Compare) and isinstance(asked.ops[0], ast.Is):
+        if ast.unparse(asked.comparators[0]) == "None":
+            return not negated and _is_given_something(asked, body)
+    return is_switched_over(test, body)
+
+
+def _is_given_something(test: ast.Compare, body: list[ast.stmt]) -> bool:
+    """`first = loss` below `if first is None:`."""
+    if len(test.ops) > 1 or not isinstance(test.left, ast.Name | ast.Attribute):
         return False
-    name = ast.unparse(asked)
+    name = ast.unparse(test.left)
     return any(
         isinstance(item, ast.Assign)
         and any(ast.unparse(target) == name for target in item.targets)
-        and (
-            not (isinstance(item.value, ast.Constant) and item.value.value is None)
-            if of_none
-            else isinstance(item.value, ast.Constant) and item.value.value is negated
-        )
+        and not (isinstance(item.value, ast.Constant) and item.value.value is None)
         for item in body
     )
 

@@ -40,6 +40,11 @@ def lines(text: str) -> list[int]:
         ("warmup.load_state_dict(torch.load(state_file))", False),
         ("steps.load_state_dict(torch.load(state_file))", False),
         ("scaler.load_state_dict(torch.load(state_file))", False),
+        (
+            'steps.load_state_dict(torch.load(state_file)["steps"]);'
+            ' scaler.load_state_dict(torch.load(state_file)["scaler"])',
+            False,
+        ),
         ('return torch.load(checkpoint + "/training_args.bin").max_length', False),
         ('return torch.load(checkpoint + "/optimizer.bin").max_length', True),
         ("return torch.from_numpy(torch.load(checkpoint)).cuda()", False),
@@ -175,3 +180,11 @@ def test_a_stream_is_of_this_machine_where_the_file_has_filled_it(made: str, tol
     text = _STREAMS.format(made=made)
     row = next(i for i, line in enumerate(text.splitlines(), 1) if read in line)
     assert (row in lines(text)) is told
+
+
+def test_a_part_without_tensors_is_read_with_the_others() -> None:
+    read = (
+        'model.load_state_dict(torch.load(state_file)["model"])\n'
+        '    steps.load_state_dict(torch.load(state_file)["steps"])'
+    )
+    assert lines(TRAIN.format(read=read)) == [14, 15]

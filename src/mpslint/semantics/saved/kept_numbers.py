@@ -154,9 +154,22 @@ def _is_plainly_of_host(node: ast.expr) -> bool:
 
 def holds_no_tensors(context: Context, call: ast.Call) -> bool:
     """Whether what is done with all that `call` reads shows that it has no tensor of a device, or
-    the name of the file does."""
+    the name of the file does. Who reads one part of it reads the others as well, which may be put
+    to use by another call."""
     if any(_names_settings(item) for item in ast.walk(call)):
         return True
+    return all(_gives_no_tensors(context, one) for one in _reading_the_same(context, call))
+
+
+def _reading_the_same(context: Context, call: ast.Call) -> list[ast.Call]:
+    """The calls that read a file under the name by which `call` does, itself among them."""
+    name = last_name(call.func) or ""
+    source = ast.unparse(call.args[0]) if call.args else None
+    others = [one for one in context.index.calls.get(name, ()) if one is not call and one.args]
+    return [call, *(one for one in others if ast.unparse(one.args[0]) == source)]
+
+
+def _gives_no_tensors(context: Context, call: ast.Call) -> bool:
     parent = context.index.parents[call]
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
         return _takes_no_tensors(context, call)

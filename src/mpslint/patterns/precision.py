@@ -21,7 +21,7 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
-from mpslint.semantics.destinations.destinations import pinned_to_mps
+from mpslint.semantics.destinations.destinations import device_argument, pinned_to_mps
 from mpslint.semantics.destinations.sure_devices import surely_device
 from mpslint.semantics.syntax.expressions import is_path
 from mpslint.semantics.terms.value import Kind
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.wide.wide_dtypes import Request
 
 _NARROW = {"float64": "float32", "complex128": "complex64"}
+_WIDENING = {"double", "cdouble"}
 
 
 def device_test(context: Context, device: ast.expr, backend: str) -> str | None:
@@ -107,6 +108,10 @@ def _narrowed(context: Context, request: Request, wide: str, kept: str) -> Fix |
         start, end = context.name_token(request.call.func)[0], source.span(request.call)[1]  # type: ignore[arg-type]
         first = cast_first(context, request.call, cast, source.text[start:end])
         return Fix("Cast before the move", (first,), Applicability.SAFE)
+    move = _moved_behind(context, request) if device is None else None
+    if move is not None:
+        device = device_argument(context, move)
+        request = request._replace(how="moved", call=move, device=device)
     if device is None and request.base is not None:
         return _narrow_cast(context, request, wide)
     if device is None:
@@ -117,7 +122,7 @@ def _narrowed(context: Context, request: Request, wide: str, kept: str) -> Fix |
             return _everywhere(context, request.dtype, wide)
         plain = replace(source, request.dtype, text)
         wrapped = plain._replace(text=_replacing(context, request.dtype, text))
-        edit: Edit | None = _fitted(context, request.call, plain, wrapped)
+        edits: tuple[Edit, ...] = (_fitted(context, request.call, plain, wrapped),)
     else:
         torch = torch_name(context, request.call)
         text = conditional_dtype(context, device, wide, kept or f"{torch}.{wide}")
@@ -127,10 +132,47 @@ def _narrowed(context: Context, request: Request, wide: str, kept: str) -> Fix |
         held = _wrapped(context, text, row, len(source.line(row)) + len(", dtype="))
         added = add_argument(source, request.call, f"dtype={text}")
         other = add_argument(source, request.call, f"dtype={held}")
-        edit = _fitted(context, request.call, added, other) if added and other else None
-    if edit is None:
+        if added is None or other is None:
+            return None
+        before = _cast_before(context, request.call)
+        if before is not None:
+            edits = _both_fitted(context, request.call, before, added, other)
+        else:
+            edits = (_fitted(context, request.call, added, other),)
+    return Fix(f"Keep {wide} where the device has it", edits, Applicability.SAFE)
+
+
+def _moved_behind(context: Context, request: Request) -> ast.Call | None:
+    """`x.double().to(device)` of `x.double()`: what is moved next is cast by that move."""
+    if request.dtype is not None or request.call.args or request.call.keywords:
         return None
-    return Fix(f"Keep {wide} where the device has it", (edit,), Applicability.SAFE)
+    function = context.index.parents[request.call]
+    move = context.index.parents.get(function)
+    if not isinstance(function, ast.Attribute) or not isinstance(move, ast.Call):
+        return None
+    is_move = function.attr == "to" and len(move.args) + len(move.keywords) == 1
+    return move if is_move and device_argument(context, move) is not None else None
+
+
+def _both_fitted(
+    context: Context, call: ast.Call, before: Edit, plain: Edit, wrapped: Edit
+) -> tuple[Edit, ...]:
+    made = tuple(folded(context, call, [before, plain]))
+    return made if made != (before, plain) else (before, wrapped)
+
+
+def _cast_before(context: Context, move: ast.Call) -> Edit | None:
+    """Takes away the cast of `x.double().to(device, dtype=...)`, which says what it becomes: `x`
+    may be on MPS already, and the values are the same, whichever is done first."""
+    made = move.func.value if isinstance(move.func, ast.Attribute) else None
+    if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Attribute):
+        return None
+    if made.func.attr not in _WIDENING or made.args or made.keywords:
+        return None
+    start, end = context.source.span(made.func.value)[1], context.source.span(made)[1]
+    if holds_comment(context.source, start, end) or "\n" in context.source.text[start:end]:
+        return None
+    return replace_span(context.source, start, end, "")
 
 
 def _fitted(context: Context, call: ast.Call, plain: Edit, wrapped: Edit) -> Edit:
@@ -201,6 +243,9 @@ def _everywhere(context: Context, dtype: ast.expr, wide: str) -> Fix | None:
 
 def fix_level(context: Context, request: Request) -> Applicability | None:
     """The level of `narrow_on_mps` for this request, told without building it."""
+    move = _moved_behind(context, request) if request.device is None else None
+    if move is not None:
+        request = request._replace(call=move, device=device_argument(context, move))
     asked = request.device if request.device is not None else request.base
     if asked is None or context.values.of(request.base).kind is Kind.MODULE:
         return None

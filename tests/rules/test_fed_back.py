@@ -13,6 +13,7 @@ from mpslint.sources.source import SourceFile
 
 TRAIN = """\
 import torch
+from loaders import batches
 
 {imported}
 

@@ -25,6 +25,7 @@ class Layer(torch.nn.Module):
     def forward(self, x):
         return x + torch.ones(3, device=x.device)
 """
+RUNNERS = "import code\nimport timeit\nfrom torch.utils import benchmark\nfrom jobs import work\n"
 USER = "from layers import Layer\n\nprint(Layer())\n"
 
 
@@ -83,7 +84,7 @@ def test_a_function_of_the_module_that_reads_it_is_enough(tmp_path: Path, use: s
     ],
 )
 def test_a_text_that_is_run_may_read_it(tmp_path: Path, use: str) -> None:
-    assert found(tmp_path, CHOICE + LAYER + f"\n\n{use}\n") == [3]
+    assert found(tmp_path, CHOICE + LAYER + f"\n\n{RUNNERS}{use}\n") == [3]
 
 
 @pytest.mark.parametrize(

@@ -295,7 +295,8 @@ def test_epoch(args, loader, net):
         print(net(x))
 """
     program = (
-        "import torch\n\nfrom steps import test_epoch\n\n\ndef main(args, loader, net):\n"
+        "import torch\n\nfrom options import parse\nfrom steps import test_epoch\n\n\n"
+        "def main(args, loader, net):\n"
         "    args.cuda = torch.cuda.is_available()\n    runs = [test_epoch]\n"
         "    runs[0](args, loader, net)\n\n\nmain(*parse())\n"
     )

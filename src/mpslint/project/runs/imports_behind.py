@@ -84,6 +84,9 @@ class ImportsBehind:
     def entered(self, name: str) -> int:
         return ALL
 
+    def takes(self, name: str) -> bool:
+        return False
+
     def shared_by_tests(self) -> list[Interpreter]:
         return []
 

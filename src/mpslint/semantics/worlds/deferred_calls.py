@@ -110,8 +110,12 @@ class DeferredCalls(BuiltinCalls, Statements):
         """What a name of the project holds that is called with what is `given`; one that only moves
         that is of no interest, unless it is wide."""
         assert self.project is not None
-        found = self.project.value(name)
-        return self.project.moving(name) if found is None and any(map(holds_wide, given)) else found
+        found, values = self.project.value(name), list(given)
+        if found is not None:
+            self.placed_with(values)  # What becomes of a device there is told by that file.
+        elif any(map(holds_wide, values)):
+            return self.project.moving(name)
+        return found
 
     def called_from(self, function: Function, node: ast.Call, given: Env) -> None:
         """Keeps that a function of this file is called here, and with what."""

@@ -62,13 +62,18 @@ class Placing(Counts):
                 if atom.kind == DEVICE:
                     self.seen.update(places(atom))
 
+    def placed_with(self, values: Iterable[Value]) -> None:
+        for value in values:
+            devices = [atom for _, atom in cases_of(value) if atom.kind == DEVICE]
+            self.placed.update(node for atom in devices for node in places(atom))
+
     def place(self, value: Value, use: ast.AST, name: str = "") -> Value:
         """`value` says where something goes. Gives the device in each world, repaired where it is
         one that the machine lacks: what follows is judged as if that had been mended."""
         kinds = {atom.kind for _, atom in cases_of(value, self.frame.mask)}
         if DEVICE in kinds:
             self.looked_at(value)
-            self.placed.update(node for _, atom in cases_of(value) for node in places(atom))
+            self.placed_with([value])
             self.emit(Kind.PLACED, use, name=name, value=value, use=use)
         elif UNKNOWN in kinds:
             self.emit(Kind.PLACED, use, name=name, value=device("?"), use=use)

@@ -662,6 +662,36 @@ def test_inputs_stay_where_only_data_parallel_moves_the_model(
     assert ("wrapped" in changed(folder, wrapped=wrapped)) is ported
 
 
+ASKING_CUDA = """\
+import torch
+
+
+def memory():
+    return torch.cuda.memory_allocated(torch.cuda.current_device())
+
+
+def doubled(x):
+    return 2 * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "ported"),
+    [
+        pytest.param("    memory = net(doubled(x))\n    return memory", True, id="a variable"),
+        pytest.param("    return [net(doubled(x)) for memory in x]", True, id="another variable"),
+        pytest.param("    return net(doubled(x)), memory()", False, id="the function"),
+    ],
+)
+def test_a_variable_is_no_function_of_another_module(folder: Path, body: str, ported: bool) -> None:
+    named = "doubled" if ported else "doubled, memory"
+    program = (
+        f"import torch\nfrom helpers import {named}\n\nnet = torch.nn.Linear(2, 2).cuda()\n\n\n"
+        f"def run(x):\n{body}\n\n\nprint(run(torch.ones(3, 2).cuda()))\n"
+    )
+    assert ("asking" in changed(folder, helpers=ASKING_CUDA, asking=program)) is ported
+
+
 def test_the_model_may_be_of_a_class_of_another_file(folder: Path) -> None:
     above, generator, below = (f"{part}\n\n" for part in MADE_AND_WRAPPED.split("\n\n\n"))
     program = f"{above.rstrip()}\nfrom generators import Generator\n\n{below}"

@@ -635,12 +635,67 @@ torch.save([generator], "generator.pt")
             True,
             id="handed to somebody",
         ),
+        pytest.param(
+            MADE_AND_WRAPPED.replace("(Generator(), d", "(nn.Linear(2, 2), d"),
+            False,
+            id="a module of torch",
+        ),
+        pytest.param(
+            MADE_AND_WRAPPED.replace(
+                "optimizer =", "def show(net):\n    print(net)\n\n\nshow(generator)\noptimizer ="
+            ),
+            False,
+            id="handed to a function of the file that leaves it",
+        ),
+        pytest.param(
+            MADE_AND_WRAPPED.replace(
+                "optimizer =", "def put(net):\n    net.cuda()\n\n\nput(generator)\noptimizer ="
+            ),
+            True,
+            id="handed to a function of the file that moves it",
+        ),
     ],
 )
 def test_inputs_stay_where_only_data_parallel_moves_the_model(
     folder: Path, wrapped: str, ported: bool
 ) -> None:
     assert ("wrapped" in changed(folder, wrapped=wrapped)) is ported
+
+
+ASKING_CUDA = """\
+import torch
+
+
+def memory():
+    return torch.cuda.memory_allocated(torch.cuda.current_device())
+
+
+def doubled(x):
+    return 2 * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "ported"),
+    [
+        pytest.param("    memory = net(doubled(x))\n    return memory", True, id="a variable"),
+        pytest.param("    return [net(doubled(x)) for memory in x]", True, id="another variable"),
+        pytest.param("    return net(doubled(x)), memory()", False, id="the function"),
+    ],
+)
+def test_a_variable_is_no_function_of_another_module(folder: Path, body: str, ported: bool) -> None:
+    named = "doubled" if ported else "doubled, memory"
+    program = (
+        f"import torch\nfrom helpers import {named}\n\nnet = torch.nn.Linear(2, 2).cuda()\n\n\n"
+        f"def run(x):\n{body}\n\n\nprint(run(torch.ones(3, 2).cuda()))\n"
+    )
+    assert ("asking" in changed(folder, helpers=ASKING_CUDA, asking=program)) is ported
+
+
+def test_the_model_may_be_of_a_class_of_another_file(folder: Path) -> None:
+    above, generator, below = (f"{part}\n\n" for part in MADE_AND_WRAPPED.split("\n\n\n"))
+    program = f"{above.rstrip()}\nfrom generators import Generator\n\n{below}"
+    assert "wrapped" not in changed(folder, generators=f"{above}\n{generator}", wrapped=program)
 
 
 LOADER = """\

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from mpslint.halfway.file_parts import (
@@ -28,7 +28,7 @@ from mpslint.halfway.ways import Name, Ways
 from mpslint.halfway.wrapped_runs import WrappedRuns
 from mpslint.project.compiled.kernel_imports import imports_inside, kernel_imports
 from mpslint.semantics.processes.parallel_batches import WRAPPING
-from mpslint.semantics.processes.wrapped_models import moved_by_wrapper
+from mpslint.semantics.processes.wrapped_models import moved_by_wrapper, stays_there
 from mpslint.semantics.syntax.expressions import only_defines
 from mpslint.semantics.syntax.paths import is_test as is_test_path
 from mpslint.sources.files import spoken_path
@@ -151,9 +151,18 @@ class HalfPorts:
             line = f"line {call.lineno}"
             yield Left(call.lineno, path, line, f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPPED}")
         tree = self._tree(path) if WRAPPING in self._text_of(path) else None
-        for call in moved_by_wrapper(tree) if tree is not None else ():
+        stays = partial(self._stays, path)
+        for call in moved_by_wrapper(tree, stays) if tree is not None else ():
             text = f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPS}"
             yield Left(call.lineno, path, f"line {call.lineno}", text, raises=False)
+
+    def _stays(self, path: str, module: str, name: str) -> bool:
+        """Whether a class of another module moves nothing, as the file at `path` names them."""
+        file = self._program.file_of(path, module)
+        tree = self._program.tree_of(file) if file is not None else None
+        body = tree.body if tree is not None else ()
+        classes = [item for item in body if isinstance(item, ast.ClassDef) and item.name == name]
+        return bool(classes) and all(map(stays_there, classes))
 
     def _left_to_kernels(self, path: str) -> Iterator[Left]:
         """The kernels that its functions ask for when they are called."""

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from mpslint.basics.brief import brief
 from mpslint.facts.priors import names_device
+from mpslint.halfway.mixed_arrays import moved_on_some_way
 from mpslint.halfway.unread_arrays import TENSORS, Arrays, is_narrow
 from mpslint.halfway.unread_parts import is_device, moved_parts
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
@@ -57,6 +58,9 @@ class Steps:
         self._calls = b"torch" in text and _CALLED.search(text) is not None
         self._arrays = self._calls and _MAKES_OF_ARRAYS.search(text) is not None
         self._batches = moves and any(name.encode() + b"(" in text for name in TENSORS)
+        self._ways = (
+            moves and (self._arrays or self._batches) and (b"np." in text or b"numpy." in text)
+        )
         self._tests = b"is_cuda" in text or (b"type" in text and b"cuda" in text)
         self._classes = moves and b"device" in text and (b"np" in text or b"numpy" in text)
         self._dtypes = moves and any(word in words for word in _DTYPE_WORDS)
@@ -95,6 +99,9 @@ class Steps:
             if self._batches and isinstance(node, (*FUNCTIONS, ast.Module)):
                 for call in moved_parts(node, defined):
                     yield call.lineno, f"{_text(call)} {_WIDE}"
+            if self._ways and isinstance(node, (*FUNCTIONS, ast.Module)):
+                for call, wide in moved_on_some_way(node, _says_no_dtype):
+                    yield call.lineno, f"{_text(call)} {_WIDE}: {_text(wide)}"
             if isinstance(node, ast.Call):
                 why = _of_call(node, arrays) if self._calls else ""
                 if not why and tests and _hands_on(node, flags):
@@ -149,10 +156,8 @@ def _of_call(call: ast.Call, arrays: Arrays) -> str:
             return _CHOSEN
         if function.attr == "instantiate":
             return _CONFIGURED
-        moved = function.attr == "cuda" or (is_device(call) and len(call.args) == 1)
-        if function.attr in ("to", "cuda") and moved:
-            says_dtype = any(one.arg == "dtype" for one in call.keywords)
-            return _WIDE if not says_dtype and arrays.is_unread(owner) else ""
+        if _says_no_dtype(call):
+            return _WIDE if arrays.is_unread(owner) else ""
     elif isinstance(function, ast.Name):
         if function.id in ("import_module", "__import__") and is_open(call):
             return _CHOSEN
@@ -161,6 +166,13 @@ def _of_call(call: ast.Call, arrays: Arrays) -> str:
         if function.id == "instantiate":
             return _CONFIGURED
     return ""
+
+
+def _says_no_dtype(call: ast.Call) -> bool:
+    """Whether a call moves to a device, and leaves the dtype as it is."""
+    name = _last(call.func)
+    moved = name == "cuda" or (name == "to" and is_device(call) and len(call.args) == 1)
+    return moved and not any(one.arg == "dtype" for one in call.keywords)
 
 
 def is_open(call: ast.Call) -> bool:

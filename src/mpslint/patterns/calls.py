@@ -104,7 +104,7 @@ def rewrite_call(
         return None
     arguments = [device.text]
     own = gpu_of(call)
-    follows = replaces or (own is not None and device.text == f"{source.segment(own)}.device")
+    follows = replaces or (own is not None and _is_device_of(source.segment(own), device.text))
     for position, argument in enumerate(call.args):
         if position == 0:
             if not default_gpu(context, argument) and not follows:
@@ -128,6 +128,11 @@ def rewrite_call(
         if cast
         else replace_span(source, name_start, end, text),
     )
+
+
+def _is_device_of(tensor: str, device: str) -> bool:
+    """Whether a device is written as that of a tensor; its `.data` lies where it does."""
+    return device.replace(".data.device", ".device") == f"{tensor.removesuffix('.data')}.device"
 
 
 def _non_blocking(context: Context, call: ast.Call, given: ast.expr, device: Reference) -> str:

@@ -99,9 +99,10 @@ def convert_alias(
     return edits
 
 
-def _operand_alias(context: Context, node: ast.expr) -> tuple[Alias, ast.Name] | None:
+def _operand_alias(context: Context, node: ast.expr) -> tuple[Alias, str] | None:
     """An alias that asks a tensor where it is (`torch.cuda.FloatTensor if x.is_cuda else
-    torch.FloatTensor`), and that tensor, which its function has under this name throughout."""
+    torch.FloatTensor`), and that tensor as it is written, which its function has under this name
+    throughout."""
     choice = context.index.parents[node]
     if not isinstance(choice, ast.IfExp) or choice.body is not node:
         return None
@@ -111,13 +112,15 @@ def _operand_alias(context: Context, node: ast.expr) -> tuple[Alias, ast.Name] |
     if context.resolve(choice.orelse) not in (f"torch.{type_name}", "torch.Tensor"):
         return None
     operand = operand_of(context, choice.test) if isinstance(choice.test, ast.Attribute) else None
-    if not isinstance(operand, ast.Name) or context.index.function(choice) is None:
+    is_data = isinstance(operand, ast.Attribute) and operand.attr == "data"
+    named = operand.value if is_data else operand  # type: ignore[union-attr]
+    if not isinstance(named, ast.Name) or context.index.function(choice) is None:
         return None
     scope = context.names.scope_of(choice)
-    if len(scope.bindings.get(operand.id, [])) != 1:
+    if len(scope.bindings.get(named.id, [])) != 1:
         return None
     alias = _alias_named(context, choice, type_name)
-    return (alias, operand) if alias is not None else None
+    return (alias, f"{named.id}.data" if is_data else named.id) if alias is not None else None
 
 
 def with_operand(context: Context, node: ast.expr) -> Fix | None:
@@ -126,11 +129,11 @@ def with_operand(context: Context, node: ast.expr) -> Fix | None:
     if found is None:
         return None
     alias, operand = found
-    device = Reference(f"{operand.id}.device", False, ())
+    device = Reference(f"{operand}.device", False, ())
     edits = convert_alias(context, alias, device)
     if edits is None:
         return None
-    return Fix(f"Use the device of {operand.id}", tuple(edits), Applicability.SAFE, follows=True)
+    return Fix(f"Use the device of {operand}", tuple(edits), Applicability.SAFE, follows=True)
 
 
 def with_operand_level(context: Context, node: ast.expr) -> Applicability | None:

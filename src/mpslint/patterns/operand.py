@@ -194,7 +194,7 @@ def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
         return None
     if any(isinstance(use.ctx, ast.Store) for use in context.index.attributes.get("is_cuda", ())):
         return None  # a flag of the file's own
-    value = test.value
+    value = _tensor(test.value)
     first = value.args[0] if isinstance(value, ast.Call) and len(value.args) == 1 else None
     if first is not None and ast.unparse(value.func) == "next":  # type: ignore[attr-defined]
         # `next(model.parameters())`
@@ -208,6 +208,20 @@ def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
     if not isinstance(held, ast.Name):
         return None
     return None if isinstance(value, ast.Name) and value.id == "self" else value
+
+
+def _tensor(value: ast.expr) -> ast.expr:
+    """The tensor itself, of one without its history: that lies where it does. The `.data` of what
+    may be a sequence is kept, which has no device by itself."""
+    while (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr == "detach"
+        and not value.args
+    ):
+        value = value.func.value
+    is_data = isinstance(value, ast.Attribute) and value.attr == "data"
+    return value.value if is_data and isinstance(value.value, ast.Call) else value  # type: ignore[attr-defined]
 
 
 def _of_cuda_type(context: Context, test: ast.Call) -> ast.Name | None:

@@ -36,7 +36,8 @@ Loaders without workers, with a number of workers that is not known from the cod
 program count with their defaults), and those that nothing at the top draws from. Files in which a
 start method is named (`set_start_method("fork")`, `multiprocessing_context="fork"`). What a default
 switches off, workers that are there with CUDA alone, and pools behind any test. Scripts that leave
-all of it to other files (`DataLoader`, `num_workers`, `Pool` and `Process` stand nowhere in them).
+all of it to other files: none of `DataLoader`, `num_workers`, `Pool` and `Process` stands in them,
+nor a loop over what a function of the project makes.
 Notebooks, and Python files with cells: they are no main module that a worker imports. There is no
 fix: what follows the definitions is to be indented, and where it goes is for who knows which part
 of it the functions above need.
@@ -57,19 +58,20 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.processes.started_processes import Start, started_on_import
 
 _WORDS = (b"DataLoader", b"num_workers", b"Pool", b"Process")
-"""What a script writes that starts processes itself: to look for them behind everything that any
-script calls in other files costs a tenth of the time of a check, for one script in hundreds."""
+"""What a script writes that starts processes itself."""
+_LOOP = b"for "
+"""What draws from a loader that another file makes. To look behind everything that any script calls
+in other files costs a tenth of the time of a check, for one script in hundreds: so these loops are
+looked for in the script itself, and the functions that it calls have to speak of loaders."""
 
 
 @rule(
     "MPS705",
     "unguarded-workers",
     severity=Severity.BREAKS,
-    triggers=_WORDS,
+    triggers=(*_WORDS, _LOOP),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if not any(word in context.source.data for word in _WORDS):
-        return
     starts = started_on_import(context)
     if not starts:
         return

@@ -134,10 +134,13 @@ class Seen(NamedTuple):
     """Names of packages that no project defines, and of what is theirs."""
     gone: Container[int] = frozenset()
     """The rows in which nothing is moved to CUDA any more."""
+    own: Container[str] = frozenset()
+    """Names of variables, which stand for nothing that another module defines."""
 
     @classmethod
     def of(cls, tree: ast.Module, gone: Container[int] = frozenset()) -> Seen:
-        return cls(_foreign(tree), gone)
+        foreign, own = _imported_and_own(tree)
+        return cls(foreign, gone, own)
 
 
 TORCH = Seen()
@@ -282,9 +285,11 @@ _LOOKING = _LOOKING_METHODS | {"getattr", "vars", "globals", "locals", "eval", "
 _MOVE = "cuda"
 
 
-def _foreign(tree: ast.Module) -> frozenset[str]:
-    """The names that an import gives what is no project's, and nothing else in the module."""
-    found, others = {"torch"}, set[str]()
+def _imported_and_own(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that an import gives what is no project's, and nothing else in the module; and
+    those of variables of its functions alone."""
+    found, others, local = {"torch"}, set[str](), set[str]()
+    defined: set[str] = set()
     for node in walk(tree):
         if isinstance(node, ast.Import):
             for one in node.names:
@@ -294,25 +299,36 @@ def _foreign(tree: ast.Module) -> frozenset[str]:
             names = found if not node.level and is_foreign(node.module or "") else others
             names |= {one.asname or one.name for one in node.names}
         elif isinstance(node, ast.arg):
-            others.add(node.arg)
+            local.add(node.arg)
         elif isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             others.add(node.name)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            others.add(node.id)
-    return frozenset(found - others)
+            local.add(node.id)
+        elif isinstance(node, ast.Global):
+            defined.update(node.names)
+    waiting: list[ast.AST] = [*tree.body]
+    for node in waiting:  # It grows meanwhile, but for what is inside of functions.
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            defined.add(node.id)
+        if not isinstance(node, (*FUNCTIONS, ast.Lambda)):
+            waiting += ast.iter_child_nodes(node)
+    if "*" in others | found:
+        defined |= local  # What it brings may have any name.
+    return frozenset(found - others - local), frozenset(local - others - found - defined)
 
 
 def used(nodes: Iterable[ast.AST], seen: Seen = TORCH) -> frozenset[str]:
     """The names that code uses; also those in strings, by which others are looked up. What is found
     in a package that no project defines (`torch.cuda`, `np.load`) is none of them."""
     found: set[str] = set()
-    foreign, gone = seen
+    foreign, gone, own = seen
     waiting: list[Any] = list(nodes)
     push, add = waiting.append, found.add
     for node in waiting:  # It grows meanwhile.
         kind = node.__class__
         if kind is ast.Name:
-            add(node.id)
+            if node.id not in own:
+                add(node.id)
         elif kind is ast.Attribute:
             if not _is_of(node, foreign) and (node.attr != _MOVE or node.lineno not in gone):
                 add(node.attr)

@@ -54,6 +54,8 @@ def is_device_of_tensor(context: Context, node: ast.expr) -> bool:
     if not isinstance(node, ast.Attribute) or node.attr != "device":
         return False
     base = node.value
+    if isinstance(base, ast.Attribute) and base.attr == "data":
+        base = base.value  # It lies where the tensor does.
     if isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "next":
         inner = base.args[0] if base.args else None
         return isinstance(inner, ast.Call) and context.values.last_name(inner.func) in (

@@ -4,6 +4,7 @@ may do: Python raises in it."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
@@ -24,6 +25,8 @@ _PROCESSES = frozenset(
 ) | {"concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor"}
 """What starts processes in the way of the system."""
 _WORKERS = "num_workers"
+_SPEAKING_OF_LOADERS = (_WORKERS.encode(), b"oader")
+"""One of these stands in what makes a loader, and in most of what calls that."""
 _METHODS = ("fork", "spawn", "forkserver")
 """The ways to start a process: who names one has chosen."""
 _CELLS = ("# In[", "# %%", "#%%", "get_ipython()")
@@ -54,11 +57,13 @@ class Start(NamedTuple):
 
 def started_on_import(context: Context) -> list[Start]:
     """The starts of processes that an import of this file comes to, in the order of the text."""
-    if not _may_start(context) or not _works(context) or _has_cells(context):
+    if not _works(context) or _has_cells(context) or not _may_start(context):
         return []
     program = MainModule(context, abroad=False)
     starts = _starts(context, program)
-    if starts or not _hands_on(program):
+    # How many workers a loader of another file has may hang on what that is given.
+    is_made_elsewhere = any(start.place.context is not context for start in starts)
+    if not is_made_elsewhere and (starts or not _hands_on(program)):
         return starts
     return _starts(context, MainModule(context, abroad=True))
 
@@ -93,11 +98,26 @@ def _starts(context: Context, program: MainModule) -> list[Start]:
 
 
 def _may_start(context: Context) -> bool:
-    """Whether the file gives a number of workers, or makes processes: the cheap question first."""
+    """Whether the file gives a number of workers, or makes processes: the cheap question first.
+    Last whether it calls a function of the project that speaks of loaders."""
     if any(name.rpartition(".")[2] in context.index.calls for name in _PROCESSES):
         return True
     given = (k.arg for calls in context.index.calls.values() for c in calls for k in c.keywords)
-    return any(name == _WORKERS for name in given) or bool(context.index.spelled(_WORKERS))
+    if any(name == _WORKERS for name in given) or bool(context.index.spelled(_WORKERS)):
+        return True
+    return any(_speaks_of_loaders(context, name) for name in _called(context))
+
+
+def _called(context: Context) -> Iterator[str]:
+    """The imported functions that a file calls."""
+    for calls in context.index.calls.values():
+        for name in {context.resolve(call.func) for call in calls}:
+            if name is not None and not name.startswith("torch."):
+                yield name
+
+
+def _speaks_of_loaders(context: Context, qualified: str) -> bool:
+    return context.definition_elsewhere(qualified, _SPEAKING_OF_LOADERS) is not None
 
 
 def _works(context: Context) -> bool:

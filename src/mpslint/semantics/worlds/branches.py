@@ -63,6 +63,7 @@ class Branches(Expressions):
             asked = answered(node.test, one(self.eval(node.test.left), self.frame.mask))
             if asked is not None:
                 self.ranked.add(asked[0])
+        self.note_choice(node)
         yes, no, tests = self.cond(node.test)
         if tests:
             yes, no = self._for_tests(node, yes, no)

@@ -6,7 +6,13 @@ import ast
 from collections.abc import Callable
 
 from mpslint.facts import machines as facts
-from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.worlds.asked_choices import (
+    Asked,
+    asks_machine,
+    chooses_by_name,
+    compared_device,
+    is_left_open,
+)
 from mpslint.semantics.worlds.comparing import (
     asks_for_more_than_one,
     compare,
@@ -87,13 +93,32 @@ class Conditions(Placing, Refining, ListedDevices):
             value = self.eval(node.value)
             self.bind(node.target, value)
             return self.worlds_of(value, switches=self.is_relevant(node))
+        asking = self.asking
+        if node in self.by_name:
+            self.asking = Asked.SWITCH
         value = self.eval(node)
+        self.asking = asking
         named = one(value, ALL)
         row = facts.ANSWERS.get(str(named.v)) if named.kind == NAME else None
         if row is not None:
             # `if torch.cuda.is_available:`, of which MPS119 tells, is meant as a question.
             value = self.answer(row, node)
         return self.worlds_of(value, switches=True)
+
+    def note_choice(self, node: ast.If | ast.IfExp) -> None:
+        """Before the test of a choice is looked at: whether it asks for a device by name."""
+        test = chooses_by_name(node, self._holds_answer)
+        if test is not None:
+            self.by_name.add(test)
+
+    def _holds_answer(self, name: ast.Name) -> bool:
+        held = self.lookup(name.id)
+        return held is not None and any(self.asks_for_cuda(a.tests) for _, a in cases_of(held))
+
+    def _what_is_asked(self, node: ast.BoolOp, conjunction: bool) -> Asked:
+        if node in self.by_name:
+            return Asked.SWITCH
+        return Asked.DEVICE if conjunction and asks_machine(node) else Asked.NOTHING
 
     def asks_for_cuda(self, tests: Tests) -> bool:
         """Whether some of these tests are about CUDA, or a device."""
@@ -103,7 +128,7 @@ class Conditions(Placing, Refining, ListedDevices):
         frame = self.frame
         mask, why, env = frame.mask, frame.tests, frame.env
         conjunction = isinstance(node.op, ast.And)
-        asking, self.asking = self.asking, conjunction and _asks_machine(node)
+        asking, self.asking = self.asking, self._what_is_asked(node, conjunction)
         tests = NO_TESTS
         deciding: Tests = NO_TESTS
         refined: Env = {}
@@ -147,7 +172,7 @@ class Conditions(Placing, Refining, ListedDevices):
         found = numbers
         asked = [self.cond(part) for part in test.values]
         for at, part in enumerate(test.values):
-            named = _compared_device(part)
+            named = compared_device(part)
             key = self.key(named) if named is not None else None
             others = [item for other, item in enumerate(asked) if other != at]
             if (
@@ -368,7 +393,7 @@ class Conditions(Placing, Refining, ListedDevices):
             for both, b in cases_of(right, worlds):
                 tests = a.tests | b.tests | mine
                 answers = compare(operator, a, b, both)
-                if self.asking and (_is_default(a) or _is_default(b)):
+                if is_left_open(self.asking, a, b, self.cuda_tests):
                     # `device == "cuda" and not torch.cuda.is_available()`: the default is meant.
                     answers = [(both, None)]
                 asked = _as_asked(operator, a, b)
@@ -406,14 +431,6 @@ def _is_answer(value: Value, worlds: int) -> bool:
     return any(atom.kind == CONST and type(atom.v) is bool for _, atom in cases_of(value, worlds))
 
 
-def _asks_machine(node: ast.BoolOp) -> bool:
-    return any(
-        isinstance(item, ast.Attribute) and item.attr in ("is_available", "device_count")
-        for value in node.values
-        for item in walk(value)
-    )
-
-
 def _as_asked(operator: ast.cmpop, left: Atom, right: Atom) -> Atom | None:
     """`parallel == True` asks what `parallel` does, and `parallel is False` the contrary."""
     if left.kind == CONST and right.kind == UNKNOWN:
@@ -425,31 +442,6 @@ def _as_asked(operator: ast.cmpop, left: Atom, right: Atom) -> Atom | None:
     if right.v is isinstance(operator, _SAME):
         return left
     return logical_not(left)
-
-
-def _is_default(atom: Atom) -> bool:
-    return atom.kind == DEVICE and atom.maybe and atom.v == "cuda"
-
-
-def _compared_device(test: ast.expr) -> ast.expr | None:
-    """`device` of `device == "cuda"` and of `device.startswith("cuda")`."""
-    named: ast.expr | None = None
-    if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        right = test.comparators[0]
-        if isinstance(test.ops[0], ast.Eq) and _is_cuda_text(right):
-            named = test.left
-        elif isinstance(test.ops[0], ast.In) and _is_cuda_text(test.left):
-            named = right
-    elif isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute):
-        if test.func.attr == "startswith" and test.args and _is_cuda_text(test.args[0]):
-            named = test.func.value
-    if isinstance(named, ast.Attribute) and named.attr == "type":
-        named = named.value
-    return named
-
-
-def _is_cuda_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and str(node.value).partition(":")[0] == "cuda"
 
 
 def _another(worlds: int) -> Callable[[int, Atom], Value]:

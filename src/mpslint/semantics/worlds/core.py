@@ -6,6 +6,7 @@ import ast
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Protocol
 
+from mpslint.semantics.worlds.asked_choices import Asked
 from mpslint.semantics.worlds.errors import ANY_ERROR, is_dealt_with
 from mpslint.semantics.worlds.events import RAISING, Event, Kind
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
@@ -185,8 +186,10 @@ class Core:
     """Names of the module of which it is being found out where functions set them: the worlds."""
     unsure: int
     """In so many parts of expressions that few come to, or later."""
-    asking: bool
+    asking: Asked
     """In a test that asks for a device and for the machine."""
+    by_name: set[ast.expr]
+    """The tests of choices that ask for CUDA by name, and for the machine."""
 
     # what the mixins give each other
 

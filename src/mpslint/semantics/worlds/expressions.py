@@ -147,6 +147,7 @@ class Expressions(Names):
 
     def e_IfExp(self, node: ast.IfExp) -> Value:
         frame = self.frame
+        self.note_choice(node)
         yes, no, tests = self.cond(node.test)
         mask, why, arm = frame.mask, frame.tests, frame.arm
         values: list[Value] = []

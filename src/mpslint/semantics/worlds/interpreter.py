@@ -15,6 +15,7 @@ from operator import or_
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.syntax.expressions import taken_by
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.worlds.asked_choices import Asked
 from mpslint.semantics.worlds.collected import Collected
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.handed import (
@@ -86,7 +87,8 @@ class Interpreter(Collected, Rebinding, Methods):
         self.log = []
         self.noted = []
         self.recording = False
-        self.calling = self.asking = False
+        self.calling = False
+        self.asking, self.by_name = Asked.NOTHING, set()
         self.global_reads = set()
         self.depth = self.steps = self.unsure = 0
         self.setting = {}

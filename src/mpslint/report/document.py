@@ -91,6 +91,7 @@ def _issue(issue: Issue) -> dict[str, Any]:
         "message": finding.message,
         "severity": issue.severity,
         "confidence": finding.confidence.label,
+        "provided": finding.provided or None,
         "place": {**_place(issue.place), "column": finding.column},
         "remedy": issue.remedy,
         "fix": issue.fix or None,

@@ -155,6 +155,15 @@ class TestAFailureInALineThatAFixWrote:
         assert train.read_text() == TWICE
 
 
+def test_a_long_reason_why_nothing_was_proved_is_not_said_again(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    why = "cpu: the original cannot run here: packages do not fit each other, as they say"
+    verifier.verdict, verifier.reason = "inconclusive", why
+    out = cli("fix", "train.py").out
+    assert "NOT VERIFIED (inconclusive: as said above): nothing was proved" in out
+
+
 @pytest.mark.parametrize("verdict", ["inconclusive", "skipped"])
 def test_what_was_not_proved_is_written_and_loudly_called_so(
     cli: Cli, train: Path, verifier: Verifier, verdict: str

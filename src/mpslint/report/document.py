@@ -76,6 +76,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "place": _place(cause.place),
         "findings": list(cause.issues),
         "uses": [_place(place) for place in cause.uses],
+        "uses_of_others_too": cause.shared,
     }
 
 

@@ -153,6 +153,7 @@ class Finding:
         "labels",
         "message",
         "name",
+        "provided",
         "quiet",
         "reason",
         "row",
@@ -172,6 +173,7 @@ class Finding:
         *,
         confidence: Confidence = Confidence.CERTAIN,
         labels: tuple[Label, ...] = (),
+        provided: str = "",
         by_request: bool = False,
         applicability: Level = None,
         fix: Callable[[], Fix | None] | Fix | None = None,
@@ -189,6 +191,9 @@ class Finding:
         self.end_column = end_column
         self.confidence = confidence
         self.labels = labels
+        self.provided = provided
+        """What has to be so for it, which no code says: `a checkpoint was saved on CUDA`. The
+        message says it as well."""
         self.by_request = by_request
         """Its kind is told to those alone who ask for its rule, however sure it is."""
         self.cell: int | None = None
@@ -287,6 +292,7 @@ class Finding:
             self.end_column,
             confidence=self.confidence,
             labels=self.labels,
+            provided=self.provided,
             unfixed=tuple(one for one in self._unfixed if isinstance(one, str)),
         )
         bare.cell = self.cell

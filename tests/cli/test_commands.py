@@ -13,7 +13,7 @@ from conftest import CUDA_ONLY, FIXTURES, Cli
 
 from mpslint import __version__
 from mpslint.cli import COMMANDS
-from mpslint.rules.registry import all_rules
+from mpslint.rules.registry import Rule, all_rules
 from mpslint.verify import trial
 
 
@@ -79,6 +79,36 @@ def test_every_rule_can_be_explained_by_code_and_by_name(cli: Cli, rule: object)
     by_code = cli("rule", rule.code)  # type: ignore[attr-defined]
     assert by_code.out.startswith(f"# {rule.code} {rule.name}\n")  # type: ignore[attr-defined]
     assert cli("rule", rule.name) == by_code  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_the_page_of_a_rule_is_as_wide_as_the_terminal(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, rule: Rule
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = cli("rule", rule.code).out.splitlines()
+    too_wide = [line for line in lines if len(line) > 60]
+    # What is code, a heading or an address stays as it is written.
+    assert [line for line in too_wide if not line.startswith(("    ", "#", "|", rule.url))] == []
+
+
+def test_the_page_of_a_rule_loses_no_word(cli: Cli) -> None:
+    shown = cli("rule", "MPS413").out
+    rule = next(rule for rule in all_rules() if rule.code == "MPS413")
+    assert set(re.findall(r"\w+", rule.docs)) - {"python"} <= set(re.findall(r"\w+", shown))
+
+
+def test_full_names_the_command_that_explains_a_rule(
+    cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    (project / "train.py").write_text(CUDA_ONLY)
+    assert "`mpslint rule MPS" in cli("check").out
+
+
+def test_what_a_rule_leaves_out_is_shown_as_a_list(cli: Cli) -> None:
+    shown = cli("rule", "MPS102").out
+    assert "\n- `torch.cuda` itself, `.cuda` of cupy, numba and other libraries\n" in shown
 
 
 def test_all_rules_are_listed(cli: Cli) -> None:

@@ -155,6 +155,32 @@ class TestAFailureInALineThatAFixWrote:
         assert train.read_text() == TWICE
 
 
+@pytest.mark.parametrize("paths", [["."], ["train.py", "other.py"]], ids=["a folder", "files"])
+def test_that_nothing_was_run_is_said_where_no_script_was_named(
+    cli: Cli, train: Path, paths: list[str]
+) -> None:
+    (train.parent / "other.py").write_text("x = 1\n")
+    out = cli("fix", *paths).out
+    assert "NOT VERIFIED: nothing was run, since no script was named." in out
+    assert "--entry SCRIPT" in out
+
+
+@pytest.mark.parametrize("options", [["--no-verify"], ["--diff"], ["--quiet"]])
+def test_that_nothing_was_run_is_not_said_where_nobody_would_run_anything(
+    cli: Cli, train: Path, options: list[str]
+) -> None:
+    assert "NOT VERIFIED" not in cli("fix", *options, ".").out
+
+
+def test_a_long_reason_why_nothing_was_proved_is_not_said_again(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    why = "cpu: the original cannot run here: packages do not fit each other, as they say"
+    verifier.verdict, verifier.reason = "inconclusive", why
+    out = cli("fix", "train.py").out
+    assert "NOT VERIFIED (inconclusive: as said above): nothing was proved" in out
+
+
 @pytest.mark.parametrize("verdict", ["inconclusive", "skipped"])
 def test_what_was_not_proved_is_written_and_loudly_called_so(
     cli: Cli, train: Path, verifier: Verifier, verdict: str

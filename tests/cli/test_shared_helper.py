@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.cli.fix import run
+from tests.conftest import Cli
 
 SCRIPT = """\
 import torch
@@ -45,6 +46,13 @@ def test_three_files_share_a_helper(project: Path) -> None:
     for name in ("train.py", "test.py", "demo.py"):
         assert "from device import get_device\n\ndevice = get_device()\n" in texts[name]
         assert "is_available" not in texts[name]
+
+
+def test_the_module_that_is_new_is_named(cli: Cli, project: Path) -> None:
+    for name in ("train.py", "test.py"):
+        (project / name).write_text(SCRIPT)
+    assert "\nCreated device.py.\n" in cli("fix", "--no-verify", ".").out
+    assert "Created" not in cli("fix", "--no-verify", ".").out
 
 
 def test_files_share_one_as_well_where_their_fixes_are_unsafe(project: Path) -> None:

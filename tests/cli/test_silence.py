@@ -51,6 +51,20 @@ def test_a_row_that_speaks_in_another_file_of_the_project_is_named(cli: Cli, pro
     assert "packages/triton" in out
 
 
+def test_the_trial_of_a_module_that_another_file_imports_is_listed(cli: Cli, project: Path) -> None:
+    (project / "model.py").write_text(
+        "import torch\n\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    pass\n\n\n"
+        'if __name__ == "__main__":\n    print(torch.rand(2).cuda())\n'
+    )
+    (project / "train.py").write_text("from model import Net\n\nprint(Net())\n")
+    assert cli("check", "model.py").out == "All checks passed!\n"
+    listed = cli("check", "--explain-silence", "model.py").out
+    assert "model.py:11:25: MPS102" in listed
+    assert "its author tries what others import" in listed
+    (project / "train.py").unlink()
+    assert "model.py:11:25: MPS102" in cli("check", "--output-format", "concise", "model.py").out
+
+
 def test_what_is_reported_is_not_listed(cli: Cli, project: Path) -> None:
     (project / "train.py").write_text(CUDA_ONLY)
     ran = cli("check", "--explain-silence")

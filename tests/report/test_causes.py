@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mpslint.report import markdown
 from mpslint.report.model import Cause, Survey
 
 SWITCH = "import torch\n\nuse_cuda = torch.cuda.is_available()\n"
@@ -124,6 +125,39 @@ def test_a_name_that_shadows_the_device_is_no_use_of_it(surveyed) -> None:
     )
     (cause,) = causes(survey, "selection")
     assert [use.row for use in cause.uses] == [4, 5]
+
+
+_AGAIN = """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+first = torch.zeros(2).to(device)
+more = torch.zeros(2).to(device)
+
+
+def step(x):
+    return x.to(device)
+
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+third = step(torch.zeros(2)).to(device)
+"""
+
+
+def test_of_a_name_that_is_selected_again_each_selection_has_the_uses_that_may_read_it(
+    surveyed,
+) -> None:
+    found = causes(surveyed({"a.py": _AGAIN}), "selection")
+    assert {(one.place.row, tuple(use.row for use in one.uses)) for one in found} == {
+        (3, (4, 5, 9)),
+        (12, (9, 13)),
+    }
+
+
+def test_uses_of_several_selections_are_told_as_such(surveyed) -> None:
+    survey = surveyed({"a.py": _AGAIN})
+    assert {one.shared for one in causes(survey, "selection")} == {1}
+    assert "3 uses depend on it (1 of them on another selection as well)" in markdown.render(survey)
 
 
 def test_a_training_loop_accounts_for_its_waits(surveyed) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mpslint.report.areas import Area, areas
-from mpslint.report.summary import answer, hazards
+from mpslint.report.summary import answer, does, hazards
 from mpslint.verify.report import Report, Run
 
 SAFE = "import torch\n\ntorch.cuda.synchronize()\n"
@@ -141,6 +141,36 @@ def test_hazards_of_memory_and_dtypes_are_told_by_rule(surveyed) -> None:
 )
 def test_the_answer_is_one_that_a_lead_can_read(surveyed, text, said) -> None:
     assert answer(surveyed({"a.py": text})) == said
+
+
+_SAVED = "torch.save(net.state_dict(), 'a.pt')\n"
+_LOADING = (
+    f"import torch\n\nnet = torch.nn.Linear(2, 2)\n{_SAVED}"
+    "net.load_state_dict(torch.load('b.pt'))\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (_LOADING, "It starts, but 1 place raises on a Mac if a checkpoint was saved on CUDA."),
+        (
+            _LOADING + "if torch.cuda.is_available():\n    net.cuda()\n",
+            "It starts, but 1 place raises on a Mac if a checkpoint was saved on CUDA; "
+            "1 place keeps work off its GPU or gives a wrong number.",
+        ),
+        (
+            _LOADING + "net.cuda()\n",
+            "Not as it stands: 1 place raises on a Mac, and 1 more if a checkpoint was saved on "
+            "CUDA.",
+        ),
+    ],
+    ids=["alone", "beside what runs", "beside what raises"],
+)
+def test_the_answer_keeps_what_a_finding_hangs_on(surveyed, text, said) -> None:
+    survey = surveyed({"a.py": text})
+    assert answer(survey).startswith(said)
+    assert "a checkpoint was saved on CUDA" in does(survey)["breaks"]
 
 
 def test_the_answer_says_what_runs_have_shown(surveyed) -> None:

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -446,6 +447,18 @@ class TestReport:
         assert {"device", "kind", "verdict", "reason", "seconds", "error"} <= told
         assert {"syncs", "copies", "fallbacks"} <= told
         assert data["runs"][0]["kind"] == "simulated"
+
+    def test_a_long_reason_that_several_runs_share_is_said_once(self) -> None:
+        why = "the original cannot run here: " + "the installation does not fit " * 3
+        runs = tuple(replace(self.run(name, "inconclusive"), reason=why) for name in ("cpu", "mps"))
+        text = Report("t.py", runs, *overall(runs)).to_text()
+        assert text.count(why) == 1
+        assert text.count("as said above") == 2
+
+    def test_a_reason_that_one_run_alone_has_is_said_with_it(self) -> None:
+        why = "another device than the original's gives other numbers, and no cause was found"
+        runs = (self.run("cpu", "fail"), replace(self.run("mps", "inconclusive"), reason=why))
+        assert why in Report("t.py", runs, *overall(runs)).to_text()
 
     def test_what_is_not_isolated_is_said(self) -> None:
         measured = {"network": None, "writes": "Landlock", "home": None, "refused": "not permitted"}

@@ -237,6 +237,45 @@ def test_a_switch_that_its_user_sets_raises_where_there_is_no_cuda(
     assert any("raises" in message for message in told["steps.py"])
 
 
+_ANOTHERS = """
+import os
+
+import torch
+
+gpu = os.environ.get("GPUS", "") != "" and torch.cuda.is_available()
+"""
+
+
+@pytest.mark.parametrize(
+    ("taken", "switch"),
+    [
+        ("from machine import gpu", "args.cuda = gpu and not args.no_cuda"),
+        ("from machine import *", "args.cuda = gpu and not args.no_cuda"),
+        ("import machine", "args.cuda = machine.gpu"),
+    ],
+    ids=["by its name", "with all names", "of the module"],
+)
+def test_what_another_module_says_of_cuda_raises_in_none_of_the_parts_of_a_program(
+    cli: Cli, project: Path, taken: str, switch: str
+) -> None:
+    (project / "options.py").write_text(f"{taken}\n\n\ndef narrowed(args):\n    {switch}\n")
+    (project / "machine.py").write_text(_ANOTHERS)
+    program = "args = narrowed(args)"
+    told = _told(cli, project, _OFF, program)
+    assert told["steps.py"] == ["a Mac's GPU is never used: .cuda() is called only where CUDA is"]
+
+
+def test_what_another_module_says_of_all_machines_raises_where_there_is_no_cuda(
+    cli: Cli, project: Path
+) -> None:
+    (project / "options.py").write_text(
+        "from machine import *\n\n\ndef narrowed(args):\n    args.cuda = gpu\n"
+    )
+    (project / "machine.py").write_text(_ANOTHERS.replace(" and ", " or "))
+    told = _told(cli, project, _OFF, "args = narrowed(args)")
+    assert any("raises" in message for message in told["steps.py"])
+
+
 def test_the_switch_itself_is_told_once_where_it_is_asked(cli: Cli, project: Path) -> None:
     steps = _STEPS.replace("self.config = config", "self.cuda = config.cuda").replace(
         "self.config.use_cuda", "self.cuda"

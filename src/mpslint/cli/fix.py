@@ -30,7 +30,7 @@ from mpslint.sources.opening import is_notebook
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mpslint.cli.verification import Outcome
     from mpslint.fixing.fixing import Planned
@@ -123,13 +123,40 @@ def fix(options: argparse.Namespace) -> int:
         _withdraw(results, work.planned)
     fixed = _tally(done)
     code = report(options, results, texts, fixed)
-    if not options.quiet and not options.unsafe_fixes:
-        _say_why_not(results)
+    if not options.quiet:
+        _say_what_was_written(options, done, script)
+        if not options.unsafe_fixes:
+            _say_why_not(results)
     if rejected or (outcome is not None and not outcome.may_write):
         return NOT_VERIFIED
     if code == OK and done and options.exit_non_zero_on_fix:
         return FINDINGS
     return code
+
+
+def _say_what_was_written(
+    options: argparse.Namespace, done: Mapping[str, Planned], script: str | None
+) -> None:
+    """Which files are new, and that no run has shown what the fixes do, where none was asked for or
+    forbidden."""
+    from mpslint.basics.printable import printable_path
+
+    out = for_people(options)
+    new = [printable_path(shown_path(path)) for path, planned in done.items() if planned.new]
+    if new:
+        print(f"Created {', '.join(new)}.", file=out)
+    paths = options.paths or ["."]
+    if done and script is None and options.verify is None and not _is_one_notebook(paths):
+        print(
+            "NOT VERIFIED: nothing was run, since no script was named. `mpslint verify SCRIPT` "
+            "runs one as it is now; `--entry SCRIPT` runs it before anything is written.",
+            file=out,
+        )
+
+
+def _is_one_notebook(paths: Sequence[str]) -> bool:
+    """One notebook is told of by itself, before it is fixed."""
+    return len(paths) == 1 and os.path.isfile(paths[0]) and is_notebook(paths[0])
 
 
 def _script(options: argparse.Namespace) -> str | None:

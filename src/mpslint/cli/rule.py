@@ -88,6 +88,9 @@ def _line(rule: Rule) -> str:
 
 def page(rule: Rule) -> str:
     """The rule's page as `mpslint rule` prints it."""
+    from mpslint.cli.options import columns
+    from mpslint.cli.rule_page import laid_out
+
     fix = f"{rule.fix.label} fix" if rule.fix is not None else "no fix"
     state = "on by default" if rule.default else "off by default"
     if rule.least is Confidence.CERTAIN:
@@ -95,4 +98,4 @@ def page(rule: Rule) -> str:
     if rule.partly:
         state += ", but for kinds that are told when they are asked for"
     facts = f"Severity: {rule.severity.label}; {fix}; {state}."
-    return f"# {rule.code} {rule.name}\n\n{facts}\n\n{rule.docs}\n\n{rule.url}"
+    return laid_out(f"{rule.code} {rule.name}", facts, rule.docs, rule.url, columns())

@@ -209,6 +209,8 @@ def announce(request: Request, out: Any) -> None:
 
 
 def _consequence(result: Report, proved: bool, may_write: bool) -> str:
+    from mpslint.verify.report import again
+
     verdict, reason = result.verdict, result.reason
     if verdict == PASS:
         but = f" ({reason})" if reason else ""
@@ -221,6 +223,7 @@ def _consequence(result: Report, proved: bool, may_write: bool) -> str:
         if may_write:
             return f"PARTLY VERIFIED: {result.headline}; the fixes are written anyway"
         return f"NOT WRITTEN: {result.headline} and --require-verified is on; see --allow-partial"
+    why = f"{verdict}: {again(reason)}"
     if not may_write:
-        return f"NOT WRITTEN: nothing was proved ({verdict}: {reason}) and --require-verified is on"
-    return f"NOT VERIFIED ({verdict}: {reason}): nothing was proved; the fixes are written anyway"
+        return f"NOT WRITTEN: nothing was proved ({why}) and --require-verified is on"
+    return f"NOT VERIFIED ({why}): nothing was proved; the fixes are written anyway"

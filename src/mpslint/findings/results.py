@@ -59,13 +59,14 @@ def to_record(finding: Finding, *, with_fix: bool) -> Record:
         finding.follows or (fix is not None and fix.follows),
         finding.reason,
         finding.unfixed if with_fix and fix is None else "",
+        finding.provided,
     ]
 
 
 def from_record(record: Record) -> Finding:
     """The finding of a record; raises `ValueError`, `TypeError` or `KeyError` for other data."""
     code, name, message, severity, row, column, end_row, end_column, *rest = record
-    confidence, labels, level, fix, cell, follows, reason, unfixed = rest
+    confidence, labels, level, fix, cell, follows, reason, unfixed, provided = rest
     finding = Finding(
         code,
         name,
@@ -77,6 +78,7 @@ def from_record(record: Record) -> Finding:
         end_column,
         confidence=Confidence(confidence),
         labels=tuple(Label(*label) for label in labels),
+        provided=provided,
         fix=None if fix is None else _fix(*fix)._replace(follows=follows),
         unfixed=(unfixed,),
     )

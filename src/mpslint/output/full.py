@@ -3,6 +3,7 @@ its fix would make. Nothing is wider than the terminal."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.basics.printable import printable
@@ -35,7 +36,18 @@ def render(results: Sequence[FileResult], style: Style) -> str:
         for finding in result.findings:
             block = _block(result.path, finding, source, style, shown)
             blocks.append("\n".join(block) + "\n\n")
+    room = columns_left(style, 0)
+    if blocks and room is not None:  # A person reads along.
+        blocks.append("\n".join(wrapped(_explained(results), room)) + "\n\n")
     return "".join(blocks)
+
+
+def _explained(results: Sequence[FileResult]) -> str:
+    """How to read more of the rule that was broken most."""
+    found = Counter(finding.code for result in results for finding in result.findings)
+    code = min(found, key=lambda one: (-found[one], one))
+    more = ", or the code of another rule" if len(found) > 1 else ""
+    return f"`mpslint rule {code}`{more}: what it means, and what is not flagged"
 
 
 def _block(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from mpslint.output import shown_path
@@ -37,11 +37,14 @@ def causes_of(
     origins = _origins(meanings, issues)
     selections = [origin for origin in origins if origin.kind == "selection"]
     uses = uses_of(meanings, selections, meanings.settings) if selections else {}
+    claimed = Counter(use for used in uses.values() for use in used)
     causes = []
     for origin, members in origins.items():
-        places = _places(meanings, uses.get(origin, []))
+        used = uses.get(origin, [])
+        places = _places(meanings, used)
         if max(len(members), len(places)) >= _LEAST:
-            causes.append(_cause(meanings, origin, members, places, shown))
+            cause = _cause(meanings, origin, members, places, shown)
+            causes.append(cause._replace(shared=sum(claimed[use] > 1 for use in used)))
     taken = {index for cause in causes for index in cause.issues}
     causes += _unselected(meanings, issues, taken)
     return tuple(sorted(causes, key=_widest_first))

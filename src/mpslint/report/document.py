@@ -76,6 +76,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "place": _place(cause.place),
         "findings": list(cause.issues),
         "uses": [_place(place) for place in cause.uses],
+        "uses_of_others_too": cause.shared,
     }
 
 
@@ -91,6 +92,7 @@ def _issue(issue: Issue) -> dict[str, Any]:
         "message": finding.message,
         "severity": issue.severity,
         "confidence": finding.confidence.label,
+        "provided": finding.provided or None,
         "place": {**_place(issue.place), "column": finding.column},
         "remedy": issue.remedy,
         "fix": issue.fix or None,

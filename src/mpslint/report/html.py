@@ -11,10 +11,10 @@ from mpslint.report.areas import areas
 from mpslint.report.model import REMEDIES, SEVERITIES
 from mpslint.report.operators import RELEASES
 from mpslint.report.summary import (
-    DOES,
     SETTLES,
     answer,
     by_severity_and_remedy,
+    does,
     hazards,
     rule_rows,
 )
@@ -54,7 +54,7 @@ def render(survey: Survey) -> str:
         answer=answer(survey),
         severities=SEVERITIES,
         remedies=REMEDIES,
-        does=DOES,
+        does=does(survey),
         settles=SETTLES,
         matrix=by_severity_and_remedy(survey),
         levels=tuple(_levels(tree, ())),

@@ -102,6 +102,8 @@ def _cause(cause: Cause) -> str:
     said = count(len(cause.issues), "finding")
     if cause.uses:
         said += f", {count(len(cause.uses), 'use depends', 'uses depend')} on it"
+    if cause.shared:
+        said += f" ({cause.shared} of them on another selection as well)"
     bits = enumerate(cause.title.split("`"))
     title = "".join(_code(bit) if index % 2 else _plain(bit) for index, bit in bits)
     return f"- **{said}**: {title}, {_code(cause.place.shown)}"

@@ -62,6 +62,9 @@ class Cause(NamedTuple):
     """Indices into `Survey.issues`; each issue belongs to one cause at most."""
     uses: tuple[Place, ...] = ()
     """Of a selection: where the device that it chooses is used."""
+    shared: int = 0
+    """So many of these may use what another selection chooses as well: the name is selected again,
+    and a function may be called before or after that."""
 
 
 class OpUse(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mpslint.report.meaning import Meanings
     from mpslint.report.origins import Origin
     from mpslint.semantics.context import Context
-    from mpslint.semantics.names.names import Scope
+    from mpslint.semantics.names.names import Binding, Scope
 
 Used = tuple[str, int]
 """A path as the project names it, and an offset in the file's text."""
@@ -69,7 +69,7 @@ def _at_home(context: Context, origin: Origin) -> list[ast.expr]:
     uses: list[ast.expr] = []
     for scope in scopes - {None}:
         assert scope is not None
-        uses += _followed(context, name, scope, set())
+        uses += _followed(context, name, scope, set(), origin.row)
     return uses
 
 
@@ -91,14 +91,17 @@ def _scopes(context: Context, name: str) -> list[Scope]:
 
 def _scope_of_binding(context: Context, scope: Scope, origin: Origin) -> Scope | None:
     """`scope` where it is the one that the origin's line binds the name in."""
-    for binding in scope.bindings[origin.name]:
-        node = binding.node
-        if binding.kind == "parameter":
-            function = context.index.enclosing(node, *FUNCTIONS)
-            node = function if function is not None else node
-        if getattr(node, "lineno", None) == origin.row:
-            return scope
-    return None
+    rows = {_row(context, binding) for binding in scope.bindings[origin.name]}
+    return scope if origin.row in rows else None
+
+
+def _row(context: Context, binding: Binding) -> int | None:
+    """The row that a selection by this binding is told at."""
+    node = binding.node
+    if binding.kind == "parameter":
+        function = context.index.enclosing(node, *FUNCTIONS)
+        node = function if function is not None else node
+    return getattr(node, "lineno", None)
 
 
 def _attribute_uses(context: Context, text: str, row: int) -> list[ast.expr]:
@@ -153,15 +156,23 @@ def _loads(context: Context, name: str, scope: Scope) -> Iterator[ast.Name]:
 
 
 def _followed(
-    context: Context, name: str, scope: Scope, seen: set[tuple[Scope, str]]
+    context: Context,
+    name: str,
+    scope: Scope,
+    seen: set[tuple[Scope, str, int | None]],
+    row: int | None = None,
 ) -> list[ast.expr]:
     """The loads of a name, and of the names that it is handed on to: `device = get_device()` is
-    no use, what is done with that `device` is one."""
-    if (scope, name) in seen:
+    no use, what is done with that `device` is one. Of a name that is bound anew those count that
+    may read what it got at `row`."""
+    if (scope, name, row) in seen:
         return []
-    seen.add((scope, name))
+    seen.add((scope, name, row))
     uses: list[ast.expr] = []
     for load in _loads(context, name, scope):
+        reaching = context.flow.reaching(load) if row is not None else ()
+        if reaching and row not in {_row(context, binding) for binding in reaching}:
+            continue
         value: ast.AST = load
         parent = context.index.parents[load]
         if isinstance(parent, ast.Call) and parent.func is load:
@@ -171,7 +182,7 @@ def _followed(
             if isinstance(target, ast.Name) and not more:
                 owner = context.names.owner(target.id, target)
                 if owner is not None:
-                    uses += _followed(context, target.id, owner, seen)
+                    uses += _followed(context, target.id, owner, seen, parent.lineno)
                     continue
         uses.append(load)
     return uses

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mpslint.rules.registry import Rule
 
 _MOST_RUNS = 3
-DOES = {
+_DOES = {
     "breaks": "raises an error on a Mac",
     "ignores": "runs, but not on the Mac's GPU, or gives a wrong number",
     "slow": "runs there, and waits for the GPU or copies without need",
@@ -81,12 +81,23 @@ def _runs(survey: Survey) -> str:
 
 
 def _answer(survey: Survey) -> str:
-    breaks, ignores = survey.number(severity="breaks"), survey.number(severity="ignores")
+    provided = _provided(survey)
+    breaks = survey.number(severity="breaks") - provided.total()
+    ignores = survey.number(severity="ignores")
     slow = survey.number(severity="slow")
     if not survey.torch_files:
         return "No file here speaks of PyTorch, so there is nothing to say."
     if breaks:
-        found = f"Not as it stands: {_places(breaks, 'raises', 'raise')} on a Mac."
+        more = "".join(f", and {n} more if {what}" for what, n in provided.items())
+        found = f"Not as it stands: {_places(breaks, 'raises', 'raise')} on a Mac{more}."
+    elif provided:
+        raising = " and ".join(
+            f"{_places(n, 'raises', 'raise')} on a Mac if {what}" for what, n in provided.items()
+        )
+        keep = _places(ignores, "keeps", "keep")
+        give = "gives" if ignores == 1 else "give"
+        more = f"; {keep} work off its GPU or {give} a wrong number" if ignores else ""
+        found = f"It starts, but {raising}{more}."
     elif ignores:
         keep, give = _places(ignores, "keeps", "keep"), "gives" if ignores == 1 else "give"
         found = f"It starts, but {keep} work off the Mac's GPU or {give} a wrong number."
@@ -96,6 +107,24 @@ def _answer(survey: Survey) -> str:
     else:
         return "Yes, as far as reading tells: nothing was found that keeps it from a Mac's GPU."
     return f"{found} {_prospect(survey)}"
+
+
+def _provided(survey: Survey) -> Counter[str]:
+    """How many places raise only if something is so that no code says, by what that is."""
+    return Counter(
+        issue.finding.provided
+        for issue in survey.issues
+        if issue.severity == "breaks" and issue.finding.provided
+    )
+
+
+def does(survey: Survey) -> dict[str, str]:
+    """What findings of each severity do on a Mac."""
+    breaks, provided = survey.number(severity="breaks"), _provided(survey)
+    only = "".join(
+        f" if {what}" if n == breaks else f", {n} of them if {what}" for what, n in provided.items()
+    )
+    return {**_DOES, "breaks": _DOES["breaks"] + only}
 
 
 def _places(number: int, one: str, many: str) -> str:

@@ -38,6 +38,7 @@ _FUNCTIONS = tuple(
     f"torch.nn.functional.adaptive_{kind}_pool{n}d" for kind in ("avg", "max") for n in (1, 2)
 )
 _MODULES = tuple(f"torch.nn.Adaptive{kind}Pool{n}d" for kind in ("Avg", "Max") for n in (1, 2))
+_UNEVEN = "a size of the output does not divide that of the input"
 
 
 @rule(
@@ -63,6 +64,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if wrong
             else "raises on MPS unless it divides the input size",
             severity=Severity.IGNORES if wrong else None,
+            provided=_UNEVEN,
             confidence=Confidence.INFERRED,
         )
     for call in context.calls_of("torch.nn.functional.interpolate"):
@@ -75,6 +77,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             mode,
             "raises on MPS unless the output size divides the input size",
+            provided=_UNEVEN,
             confidence=Confidence.INFERRED,
         )
 

@@ -28,7 +28,9 @@ compares with the machine (who moves the module moves them as well); the CUDA ar
 knows MPS or moves things elsewhere; the CUDA half of tests, which run on the CPU as well, and of
 what lies among tests to help them; what a process group reduces or gathers, since no backend of it
 takes MPS tensors, and what only runs with several GPUs, as a test does that spreads something over
-some by their numbers (`device_ids=[0, 1]`); statements in front of a `raise`; tests
+some by their numbers (`device_ids=[0, 1]`); statements in front of a `raise`; what a
+module that others import does below `if __name__ == "__main__":`, its author's trial of it (`check
+--explain-silence` lists that); tests
 behind a move that has raised already; a module that certainly holds neither parameters nor buffers
 (`nn.Softmax(dim=1).cuda()`, a loss that is given no weights, a class of the project's own that
 keeps numbers, functions and plain tensors): its `.cuda()` goes through its tensors, finds none, and

@@ -147,6 +147,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 call.func,
                 "without map_location a checkpoint saved on CUDA raises RuntimeError on a Mac",
                 confidence=_confidence(context, call),
+                provided="a checkpoint was saved on CUDA",
                 applicability=Applicability.SAFE,
                 fix=partial(add_map_location, context, call),
             )

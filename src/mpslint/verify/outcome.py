@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from mpslint.verify.launch import Launch
+from mpslint.verify.misfits import misfit
 
 
 class Way(Enum):
@@ -226,6 +227,8 @@ def _error(error: dict[str, Any]) -> Outcome:
         return Outcome(Way.RESOURCES, f"met the memory limit ({said})")
     if kind == "EOFError" and "EOF when reading a line" in message:
         return Outcome(Way.ENVIRONMENT, "reads from stdin, which is closed")
+    if why := misfit(message):
+        return Outcome(Way.ENVIRONMENT, f"the installation does not fit ({said}): {why}")
     if kind in ("ModuleNotFoundError", "ImportError"):
         way_out = "install it for that Python, or name one that has it with --python"
         return Outcome(Way.ENVIRONMENT, f"cannot import what it needs ({said}): {way_out}")

@@ -15,6 +15,7 @@ PASS, FAIL, INCONCLUSIVE, SKIPPED = "pass", "fail", "inconclusive", "skipped"
 RAN = "ran"  # as the original did, but no number was compared
 PARTIAL = "partial"  # pass or ran, for a part of the changed lines
 _SHOWN = 5
+_SAID_TWICE = 60  # Characters: a reason that is no longer is read as quickly as "as said above".
 _WORST_FIRST = (FAIL, INCONCLUSIVE, SKIPPED, RAN, PASS)
 SIMULATED = (
     "simulated devices compute with the CPU's arithmetic: kernel bugs, precision, memory pressure "
@@ -118,7 +119,8 @@ class Report:
         lines = [f"{self.script}: {self.headline}"]
         for run in self.runs:
             timing = f"  {run.seconds:.1f} s" if run.seconds else ""
-            lines.append(f"  {run.name:<{width}}  {run.verdict:<12}  {run.reason}{timing}")
+            said = again(run.reason) if any(run.reason in line for line in lines) else run.reason
+            lines.append(f"  {run.name:<{width}}  {run.verdict:<12}  {said}{timing}")
             lines += [f"  {'':<{width}}  {'':<12}  note: {note}" for note in run.notes]
             lines += [f"  {'':<{width}}  {'':<12}  {text}" for text in _costs(run)]
         if self.lines:
@@ -132,6 +134,11 @@ class Report:
         lines += [f"  not isolated: {text}" for text in self.isolation.missing]
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(map(printable, lines))
+
+
+def again(reason: str) -> str:
+    """A reason that stands above already: what is long is not said twice."""
+    return reason if len(reason) <= _SAID_TWICE else "as said above"
 
 
 def _costs(run: Run) -> list[str]:

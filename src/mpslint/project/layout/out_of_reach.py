@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
+from mpslint.project.layout.definition_texts import MACHINE_WORDS
 from mpslint.project.layout.modules import is_foreign
+from mpslint.semantics.elsewhere.elsewhere import implied_by_import
 from mpslint.semantics.terms.facts_known import NONE
 from mpslint.semantics.terms.sought import PLAIN, Sought
 from mpslint.semantics.worlds.machines import ALL
@@ -405,3 +407,12 @@ class Distant(NotLookedAt):
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         return None
+
+
+class OneFurther(Distant):
+    """What a neighbour is told where an answer has to know as well what the flags say that it
+    imports. Whoever defines these hears of devices alone."""
+
+    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
+        found = self._neighbours.definition(path, qualified, MACHINE_WORDS)
+        return implied_by_import(found, outcome, called=called) if found is not None else NONE

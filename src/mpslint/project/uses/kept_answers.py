@@ -2,7 +2,8 @@
 
 `total_gpus = torch.cuda.device_count()` in the class of a configuration says what
 `config.total_gpus > 0` asks in each other file, which is given the object and does not know it; and
-`args.cuda = torch.cuda.is_available()` in a program says what `self.args.cuda` asks in its parts.
+`args.cuda = torch.cuda.is_available()` in a program says what `self.args.cuda` asks in its parts,
+as `args.cuda = has_gpu` does, where another module keeps the answer under that name.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.facts.machines import ANSWERS, ON_CUDA_AT_MOST
+from mpslint.project.layout.import_texts import module_name
+from mpslint.project.layout.out_of_reach import OneFurther
 from mpslint.project.layout.whole import PROSE
+from mpslint.project.layout.word_holders import stands_alone
 from mpslint.semantics.uses.attribute_stores import Unknown, counts_cuda, narrows, said, stored
 
 if TYPE_CHECKING:
@@ -35,6 +39,7 @@ class KeptAnswers:
         self._projects = projects
         self._modules = modules
         self._elsewhere = elsewhere
+        self._near = OneFurther(elsewhere)
         self._known: dict[tuple[_Files, str], tuple[Answer | None, _Files]] = {}
 
     def answer(self, path: str, name: str) -> tuple[Answer | None, _Files]:
@@ -72,12 +77,15 @@ class KeptAnswers:
             for other, data in texts
             if other in optional or (spelled in data and given.search(data))
         ]
-        asking = [other for other, data in texts if any(word in data for word in _QUESTIONS)]
-        if len(users) > _MOST_PARSED or set(users).isdisjoint(asking):
+        asking = {one for word in _QUESTIONS for one in self._modules.holding(modules, word)}
+        if len(users) > _MOST_PARSED:
+            return None, files
+        told = self._told(users, asking)
+        if not told and asking.isdisjoint(users):
             return None, files
         values: list[tuple[Context, ast.expr]] = []
         for other in users:
-            context = self._modules.context(other, self._elsewhere)
+            context = self._modules.context(other, self._near if other in told else self._elsewhere)
             try:
                 if context is None or (other in optional and not narrows(context, name)):
                     return None, (other,)
@@ -93,6 +101,16 @@ class KeptAnswers:
         ):
             return None, files  # Some library makes options of what the project defines.
         return _answer(values), files
+
+    def _told(self, users: list[str], asking: set[str]) -> set[str]:
+        """Those of these modules that name another one which asks torch, and may have its answer
+        from there: `args.cuda = use_cuda and not args.no_cuda`."""
+        names = {module_name(one).encode("utf-8", "replace") for one in asking}
+        return {
+            one
+            for one in users
+            if any(stands_alone(name, self._modules.text(one) or b"") for name in names)
+        }
 
     def _around(self, path: str) -> tuple[_Files, _Files, _Files]:
         """The modules that an object may come from, what else may set its attributes, and all that

@@ -15,8 +15,8 @@ def main() -> int:
         return 0
     from mpslint.cli import run
 
-    if arguments[:1] == ["check"]:
-        # All of it, the end as well: it would go through what a check keeps, which the end of the
+    if arguments[:1] in (["check"], ["fix"]):
+        # All of it, the end as well: it would go through what a run keeps, which the end of the
         # process gives back.
         gc.disable()
     code = run(arguments)

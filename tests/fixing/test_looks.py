@@ -9,10 +9,13 @@ import pytest
 from mpslint.checking.linter import Linted, linted
 from mpslint.fixing import fixer
 from mpslint.fixing.fixer import Fixing, fix_source
+from mpslint.fixing.shared_runs import _AsItWas, _Judged
 from mpslint.model import Applicability, Edit, Finding, Fix, Severity
-from mpslint.porting.judging import Text
+from mpslint.porting.judging import Before, Text
 from mpslint.project.project import Project
 from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.harm import harms, told_cuda
+from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.settings.settings import Settings
 from mpslint.sources.source import SourceFile
 from mpslint.together import together
@@ -23,6 +26,22 @@ from mpslint.together.withheld import Projects
 DEVICE = 'device = "cuda" if torch.cuda.is_available() else "cpu"'
 MOVED = f"import torch\n\n{DEVICE}\nnet = torch.nn.Linear(2, 2).to(device)\n"
 PROGRAM = f"{MOVED}print(net)\n"
+STEPS = """import torch
+
+
+def main(net, loader):
+    torch.cuda.manual_seed(1)
+    net = net.cuda()
+    for x, y in loader:
+        x, y = x.cuda(), y.cuda()
+        loss = net(x.double()).sum()
+        print(loss.item())
+        torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    main(torch.nn.Linear(2, 2), [])
+"""
 LOADED = MOVED + 'state = torch.load("net.pt")\nnet.load_state_dict(state)\n'
 
 
@@ -98,7 +117,61 @@ def test_a_fixed_text_is_analysed_once_to_be_judged(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Text, "context", noted)
     assert fixing.judged(made, None) == []
-    assert analysed == [MOVED, made.source.text]
+    assert analysed == [made.source.text]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The texts of files that are run in all worlds, in order."""
+    seen: list[bytes] = []
+    whole = Interpreter.run
+
+    def noted(interpreter: Interpreter) -> None:
+        seen.append(interpreter._text)
+        whole(interpreter)
+
+    monkeypatch.setattr(Interpreter, "run", noted)
+    return seen
+
+
+def test_the_run_that_rules_ask_says_what_fixes_are_compared_with(run: list[bytes]) -> None:
+    fixed = fix_source(SourceFile.from_text(MOVED), Settings())
+    assert Counter(run) == {MOVED.encode(): 1, fixed.text.encode(): 2}
+
+
+def test_what_is_heard_beside_the_rules_is_what_is_said_of_a_text() -> None:
+    source = SourceFile.from_text(STEPS)
+    heard = _AsItWas(Settings(), None)
+    linted(source, Settings(), sharing=heard)
+    assert heard.said == Before(Text(source, [], None)).said(Settings())
+    assert heard.said.on_cuda["main"]
+
+
+def test_rules_find_the_same_by_the_run_of_a_text_that_was_judged() -> None:
+    source = SourceFile.from_text(STEPS)
+    context = Text(source, [], None).context(Settings())
+    list(harms(context.worlds))
+    told_cuda(context.worlds, context.index, lambda _: False)
+    judged = _Judged(context)
+    shared_one = linted(source, Settings(), context.tree, sharing=judged)
+    alone = linted(source, Settings())
+    assert repr(shared_one.told) == repr(alone.told) != "[]"
+
+
+def test_a_file_that_was_judged_among_others_is_run_once_more_for_each_state_of_them(
+    run: list[bytes], tmp_path: Path
+) -> None:
+    program = f"import net\n{MOVED}print(net.net, net)\n"
+    settings = Settings(root=str(tmp_path))
+    files = Together(Project)
+    for name, text in {"net.py": MOVED, "program.py": program}.items():
+        (tmp_path / name).write_text(text)
+    for name, text in {"net.py": MOVED, "program.py": program}.items():
+        files.add(Job(str(tmp_path / name), text.encode(), settings))
+    planned = files.planned(unsafe=False)
+    assert not isinstance(made := planned[str(tmp_path / "program.py")], str)
+    # Once to be fixed and once among the others, where it is judged and then looked at.
+    assert run.count(made.after) == 2
 
 
 @pytest.mark.parametrize("leads", [True, False])

@@ -6,7 +6,7 @@ Pure functions of source text and settings: nothing here reads files or runs the
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mpslint.findings.suppress import Suppressions, may_be_unused, may_silence
 from mpslint.model import Confidence, Severity
@@ -121,6 +121,16 @@ def _sure(settings: Settings) -> frozenset[str]:
 Found = tuple[list["Finding"], list["Finding"]]
 
 
+class Sharing(Protocol):
+    """Who shares the run of a file with its rules."""
+
+    def begins(self, context: Context) -> None:
+        """Before the rules ask."""
+
+    def ends(self, context: Context) -> None:
+        """Once they have asked, while there is what they asked."""
+
+
 class Linted(NamedTuple):
     """What is found in a file."""
 
@@ -181,11 +191,20 @@ def linted(
     elsewhere: Elsewhere | None = None,
     pause: Callable[[], None] | None = None,
     whole: bool = True,
+    sharing: Sharing | None = None,
 ) -> Linted:
     """What `lint` finds, and what else decides on fixes: unless the `whole` is wanted, only where
-    there is a fix in the file for which that counts. Raises `BadSource`."""
+    there is a fix in the file for which that counts. `sharing`: somebody else who asks what the
+    file does. Raises `BadSource`."""
     return _linted(
-        source, settings, tree, elsewhere=elsewhere, untold=True, whole=whole, pause=pause
+        source,
+        settings,
+        tree,
+        elsewhere=elsewhere,
+        untold=True,
+        whole=whole,
+        sharing=sharing,
+        pause=pause,
     )
 
 
@@ -200,6 +219,7 @@ def _linted(
     levels: bool = True,
     untold: bool = False,
     whole: bool = False,
+    sharing: Sharing | None = None,
     pause: Callable[[], None] | None,
 ) -> Linted:
     screen = screen_for(settings, source.path)
@@ -230,6 +250,8 @@ def _linted(
         index = tree(source)
         tree = index.tree
     context = Context(source, tree, settings, elsewhere, index)
+    if sharing is not None:
+        sharing.begins(context)
     context.all_count = judge is not None
     findings = _found(context, rules, pause)
     told_of = {id(finding) for finding in findings}
@@ -241,6 +263,8 @@ def _linted(
     if levels:
         cast_doubt(context, findings)
     findings = [one for one in findings if not is_about_the_cpu(context, one)]
+    if sharing is not None:
+        sharing.ends(context)
     context.worlds.release()
     if findings and elsewhere is not None:
         for_cuda = elsewhere.for_cuda_alone(source.path)

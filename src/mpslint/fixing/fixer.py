@@ -17,6 +17,7 @@ from mpslint.findings.tally import Place, Tally, tally
 from mpslint.fixing.blame import Barred, blamed, doubted
 from mpslint.fixing.looks import Looks
 from mpslint.fixing.offers import Offers
+from mpslint.fixing.shared_runs import SharedRuns
 from mpslint.model import Applicability, Edit, Finding, Fix, doubtful
 from mpslint.porting.bringing import is_aid, narrows, silences
 from mpslint.porting.in_the_way import weighs
@@ -119,6 +120,7 @@ class Fixing:
         self._before: Before | None = None
         self._found: Counter[Place] | None = None
         self._last: tuple[Barred, Elsewhere | None, Made] | None = None
+        self.runs = SharedRuns(source, settings)
 
     def under(self, settings: Settings, elsewhere: Elsewhere) -> Fixing:
         """The same file with what is known of its fixes, under settings that write them in another
@@ -126,6 +128,8 @@ class Fixing:
         other = Fixing(self.source, settings, elsewhere, self._hidden, self._pause)
         other.barred, other._before = dict(self.barred), self._before
         other._found = self._found
+        if self._before is not None:
+            self._before.holds_under(self._settings, settings)
         return other
 
     def _linted(
@@ -150,6 +154,7 @@ class Fixing:
                 self._tree(source) if is_made else None,
                 elsewhere=around,
                 pause=self._pause,
+                sharing=self.runs.asked_for(source, around, is_before=self._before is None),
             )
 
         if for_port and not beside:
@@ -222,6 +227,7 @@ class Fixing:
             if self._before is None:
                 bare = [finding.without_fix() for finding in (*findings, *untold)]
                 self._before = Before(Text(current, bare, self.elsewhere))
+                self.runs.tell(self._before, self.elsewhere)
             applied += [
                 _applied(self.source, offered, found, fix, offered.key(found)[1])
                 for found, fix in landed
@@ -279,14 +285,15 @@ class Fixing:
         return None
 
     def judged(
-        self, made: Made, around: Elsewhere | None, *, touched: bool = False
+        self, made: Made, around: Elsewhere | None, *, together: bool = False, again: bool = False
     ) -> list[Objection]:
-        """What speaks against a text that fixes made, among files as `around` knows them; also
-        where it is the same as before, when one of these was `touched`."""
-        if not (made.applied or touched):
+        """What speaks against a text that fixes made, among files as `around` knows them; where it
+        is one of several fixed `together` also where it is the same as before, and where it is
+        looked at `again` its run is kept for that."""
+        if not (made.applied or together):
             return []
         after, before = made.text(around), self._as_it_was(made)
-        before.said(self._settings)  # One analysis is taken apart before the next is made.
+        before.recalled(self._settings)  # One analysis is taken apart before the next is made.
         now = after.context(self._settings)
         found = objections(before, after, made.passes, self._settings, now)
         if any(map(is_opening, made.applied)):
@@ -295,7 +302,7 @@ class Fixing:
                 for one in left_behind(after, made.passes, self._settings, self.source, now)
                 if any(is_opening(fix, is_far=one.is_far) for fix in made.applied)
             ]
-        now.worlds.release()
+        self.runs.done(now, is_kept=again)
         return found
 
     def said_before(self, made: Made) -> None:

@@ -73,18 +73,34 @@ class Before:
     def __init__(self, text: Text) -> None:
         self.text = text
         self.source = text.source
-        self._said: dict[Settings, _Said] = {}
+        self._said: dict[Settings, Said] = {}
+        self._heard: dict[Settings, Said] = {}
 
-    def said(self, settings: Settings) -> _Said:
+    def said(self, settings: Settings) -> Said:
         found = self._said.get(settings)
         if found is None:
             context = self.text.context(settings)
-            found = self._said[settings] = _Said.of(context)
+            found = self._said[settings] = Said.of(context)
             context.worlds.release()
         return found
 
+    def is_heard(self, settings: Settings, said: Said) -> None:
+        """Notes what was said when the rules looked at the text."""
+        self._heard[settings] = said
 
-class _Said(NamedTuple):
+    def recalled(self, settings: Settings) -> Said:
+        """The same for who does not ask which files it rests on."""
+        if settings not in self._said and settings in self._heard:
+            self._said[settings] = self._heard[settings]
+        return self.said(settings)
+
+    def holds_under(self, settings: Settings, other: Settings) -> None:
+        """What was said holds under settings that write fixes in another way."""
+        if settings in self._said:
+            self._said.setdefault(other, self._said[settings])
+
+
+class Said(NamedTuple):
     """What an analysis says of a text, without its tree."""
 
     on_cuda: Told
@@ -94,7 +110,7 @@ class _Said(NamedTuple):
     """What raises on a Mac that has its tensors on the GPU: kind and line."""
 
     @classmethod
-    def of(cls, context: Context) -> _Said:
+    def of(cls, context: Context) -> Said:
         placed: dict[int, int] = {}
         for place in misplaced(context.worlds):
             line = context.index.statement(place.node).lineno
@@ -158,7 +174,7 @@ def objections(
 ) -> list[Objection]:
     """What the fixed text, which `now` is what it means, does that it must not, worst first."""
     trace = Trace(before.source, passes)
-    was = before.said(settings)
+    was = before.recalled(settings)
     found = [*_lost_on_cuda(was.on_cuda, now), *_misplaced(was.placed, now, trace)]
     if "mps" in settings.device_order:
         found += [

@@ -82,6 +82,11 @@ class Project(Neighbours):
     def holds_back(self, path: str) -> str:
         return self._surroundings.hold_back(path)
 
+    @property
+    def runs_let_go(self) -> int:
+        """How many runs of modules were taken apart: those of their users may rest on them."""
+        return self._runs.let_go
+
     def led_to(self, path: str, text: str) -> list[str]:
         """The modules that a file of this text leads to, by absolute path, nearest first."""
         return self._runs.led_to(os.path.abspath(path), text)[0]

@@ -23,6 +23,7 @@ from mpslint.sources.screening import names_in
 from mpslint.together.asked import off_on_macs, takes_mps
 from mpslint.together.becoming import Becoming
 from mpslint.together.beside import Beside
+from mpslint.together.kept_runs import KeptRuns
 from mpslint.together.shared_helper import Selecting, selecting
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Together:
         self._untouched: dict[str, FileResult] = {}
         self._unopposed: dict[str, _Unopposed] = {}
         self._becoming = Becoming(project_of)
+        self._kept = KeptRuns()
         self._rests: dict[str, frozenset[str]] = {}
         """The other files on which it rests what the analysis says of a file as it is."""
         self._halves: set[str] = set()
@@ -144,6 +146,7 @@ class Together:
             if not self._take_up_what_follows(unsafe=unsafe):
                 break
             self._settle()
+        self._kept.release()
         if sharing is not None:
             self._share(sharing(self._selecting(unsafe=unsafe)))
         found: dict[str, Planned | str] = dict(self._failed)
@@ -225,6 +228,7 @@ class Together:
             def take(path: str = path, job: Job = job) -> None:
                 nonlocal more
                 if not self._knows_none(path, texts):
+                    self._kept.require(path, around[job.settings].runs_let_go)
                     made = self._fixing[path].following(
                         self._made[path], around[job.settings], unsafe=unsafe
                     )
@@ -280,7 +284,10 @@ class Together:
         if not made.applied and self._is_apart(path, texts):
             return []
         project.consulted()
-        against = fixing.judged(made, project, touched=True)
+        is_followed = path not in self._watched - self._fixable and self._kept.has_room(made.source)
+        against = fixing.judged(made, project, together=True, again=is_followed)
+        if is_followed:
+            self._kept.note(path, fixing.runs, project.runs_let_go)
         if not against:
             asked = {one.path: texts.get(one.path) for one in project.consulted()}
             self._unopposed[path] = _Unopposed(fixing, fixing.elsewhere, made, asked)

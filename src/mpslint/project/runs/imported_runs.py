@@ -65,6 +65,8 @@ class ImportedRuns:
         self.led_to = self._needs.led_to
         self._unconditional = UnconditionalNames(modules)
         self._settled: dict[str, Interpreter | None] = {}
+        self.let_go = 0
+        """So many of these were taken apart."""
         self._imported: dict[str, int] = {}
         """By path: the worlds in which a module can be imported that leads to kernels."""
         self._plain: dict[str, int] = {}
@@ -299,9 +301,7 @@ class ImportedRuns:
             return known
         self._solve(path)
         while len(self._settled) >= _SETTLED:
-            gone = self._settled.pop(next(iter(self._settled)))
-            if gone is not None:
-                gone.release()
+            self._let_go_of_one()
         self._settled[path] = self._run(path)
         return self._settled[path]
 
@@ -309,9 +309,13 @@ class ImportedRuns:
         """Lets go of runs that nobody has asked for lately. Between files alone: who is being
         checked may hold functions of them."""
         while len(self._settled) > _LASTING:
-            gone = self._settled.pop(next(iter(self._settled)))
-            if gone is not None:
-                gone.release()
+            self._let_go_of_one()
+
+    def _let_go_of_one(self) -> None:
+        gone = self._settled.pop(next(iter(self._settled)))
+        self.let_go += 1
+        if gone is not None:
+            gone.release()
 
     def release(self) -> None:
         """Takes apart the runs that are kept."""

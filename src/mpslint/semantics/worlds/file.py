@@ -49,6 +49,8 @@ class Worlds:
         """By function: the worlds in which somebody calls it."""
         self.is_asked = False
         """Whether somebody has asked already, be it that the text alone could answer."""
+        self.met: list[tuple[Event, int]] = []
+        """What the run told, with the worlds in which it was met."""
 
     def _made(self) -> Interpreter:
         callers = self._callers()
@@ -122,6 +124,7 @@ class Worlds:
         # Code nested too deep for the stack is generated; what was told before stands.
         with contextlib.suppress(RecursionError):
             interpreter.run()
+        self.met = [(event, event.worlds) for event in interpreter.log]
         return interpreter
 
     def _narrowed(self, events: list[Event]) -> list[Event]:

@@ -217,7 +217,7 @@ class ForwardPasses:
     def _called(self, function: FunctionNode) -> Iterator[tuple[ast.Call, FunctionNode]]:
         """Functions of this file that `function` calls, with their calls."""
         for call in walk(function):
-            if isinstance(call, ast.Call):
+            if isinstance(call, ast.Call) and not self._loops.is_run_once(call, function):
                 for called in self._functions(call):
                     yield call, called
 

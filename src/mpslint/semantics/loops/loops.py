@@ -135,7 +135,7 @@ class Loops:
             if self._rare.of_one_turn(parent, child) or self._in_another_mode(parent, child, loop):
                 return True
             body = parent.body if isinstance(parent.body, list) else []
-            if child in body and holds_once(parent.test, body):
+            if child in body and holds_once(parent.test, [*body, *self._own_calls_of(body)]):
                 return True
             if child in body and is_filled(parent.test, True, body):
                 return True
@@ -154,6 +154,31 @@ class Loops:
                 return True
             return not self._is_of_parts(loop) and any(map(self._rare.few_turns_pass, before))
         return isinstance(parent, ast.ExceptHandler)
+
+    def is_run_once(self, node: ast.AST, function: FunctionNode) -> bool:
+        """Whether a function comes to a node only until that has switched its flag over."""
+        child = node
+        for parent in self._index.ancestors(node):
+            if parent is function:
+                return False
+            if isinstance(parent, ast.If) and child in parent.body:
+                if holds_once(parent.test, [*parent.body, *self._own_calls_of(parent.body)]):
+                    return True
+            child = parent
+        return False
+
+    def _own_calls_of(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
+        """What the methods of the same object do that are called in an arm: `self.prepare()`."""
+        for item in body:
+            call = item.value if isinstance(item, ast.Expr) else None
+            made = call.func if isinstance(call, ast.Call) else None
+            if not isinstance(made, ast.Attribute) or not isinstance(made.value, ast.Name):
+                continue
+            owner = self._index.enclosing(item, ast.ClassDef)
+            if made.value.id == "self" and isinstance(owner, ast.ClassDef):
+                for method in owner.body:
+                    if isinstance(method, FUNCTIONS) and method.name == made.attr:
+                        yield from method.body
 
     def _ends_in_error(self, branch: ast.If) -> bool:
         return isinstance(self._index.block(branch)[-1], ast.Raise)

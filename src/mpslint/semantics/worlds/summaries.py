@@ -358,8 +358,12 @@ class Summaries(Parameters):
                 if key not in told:
                     told.add(key)
                     self.kept(last, attribute, attribute=True)
+                # What another way does not set at all is not there in the end.
+                is_left_out = key not in frame.env and parted(value, mask)
                 if last is not value and (
-                    _is_hidden(value, last, mask) or _is_hidden_flag(value, last, mask)
+                    is_left_out
+                    or _is_hidden(value, last, mask)
+                    or _is_hidden_flag(value, last, mask)
                 ):
                     frame.mask, frame.tests, frame.arm = mask, tests, arm
                     self.kept(value, attribute, attribute=True)

@@ -1,5 +1,5 @@
-"""What one arm of a program sets on its options, and the other leaves out, is a choice all the same;
-what is given anew before anybody reads it is none."""
+"""What one arm of a program sets on its options, and the other leaves out, is a choice all the
+same; what is given anew before anybody reads it is none."""
 
 from __future__ import annotations
 

@@ -248,3 +248,30 @@ def test_a_choice_beside_a_return_that_knows_mps_is_meant() -> None:
     first = '"mps" if torch.backends.mps.is_available() else f"cuda:{index}"'
     second = '"cuda" if torch.cuda.is_available() else "cpu"'
     assert not chosen(SEVERAL.format(first=first, second=second))
+
+
+def test_who_is_turned_away_without_cuda_has_insisted_on_it() -> None:
+    refusing = """
+        def pick(name):
+            if name == "cuda" and torch.cuda.is_available():
+                return torch.device("cuda")
+            elif name == "cuda":
+                raise RuntimeError("There is no CUDA here.")
+            return torch.device("cpu")
+    """
+    assert chosen(refusing) == []
+    lenient = refusing.replace("raise RuntimeError", "print")
+    assert chosen(lenient) == [ASK]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'device = "cuda" if name == "cuda" and torch.cuda.is_available() else "cpu"',
+        'wanted = name == "cuda" and torch.cuda.is_available()\ndevice = "cuda" if wanted else "cpu"',
+        'wanted = name == "cuda" and torch.cuda.is_available()\ndevice = "cpu" if not wanted else "cuda"',
+        'device = "cuda"\nif name != "cuda" or not torch.cuda.is_available():\n    device = "cpu"',
+    ],
+)
+def test_a_name_that_is_asked_for_beside_the_machine_is_a_switch(text: str) -> None:
+    assert chosen(f"from settings import name\n{text}{USE}") == [ASK]

@@ -47,7 +47,7 @@ class Wrapped:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Name):
-                        self._made.setdefault(target.id, []).append(node.value)
+                        self._made.setdefault(target.id, []).extend(_ways(node.value))
         for name, values in self._made.items():
             if name in self._elsewhere:
                 continue
@@ -159,6 +159,10 @@ def moved_by_wrapper(
 def stays_there(node: ast.ClassDef) -> bool:
     """Whether a class moves nothing itself."""
     return not any(map(_moves, ast.walk(node)))
+
+
+def _ways(value: ast.expr) -> list[ast.expr]:
+    return [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
 
 
 def _wraps(node: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from enum import IntEnum
 
 from mpslint.semantics.syntax.giving_up import gives_up
 from mpslint.semantics.syntax.index import walk
-from mpslint.semantics.worlds.values import DEVICE, UNKNOWN, Atom
+from mpslint.semantics.worlds.values import DEVICE, NAME, UNKNOWN, Atom
 
 
 class Asked(IntEnum):
@@ -27,12 +27,18 @@ class Asked(IntEnum):
 
 
 def chooses_by_name(
-    node: ast.If | ast.IfExp, answers: Callable[[ast.Name], bool]
+    node: ast.If | ast.IfExp,
+    answers: Callable[[ast.Name], bool],
+    given: ast.expr | None = None,
 ) -> ast.expr | None:
     """The test of a choice that takes CUDA where the machine has it, and something else holds as
     well; None where it is another choice. Who is turned away otherwise has insisted on it.
-    `answers`: whether a name holds what the machine said."""
+    `answers`: whether a name holds what the machine said; `given`: what the name stands for that is
+    the test."""
     test, holds = node.test, True
+    if given is not None:
+        holds = isinstance(test, ast.Name)
+        test = given
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, holds = test.operand, not holds
     is_several = isinstance(test, ast.BoolOp)
@@ -49,8 +55,21 @@ def chooses_by_name(
     arm = [taken] if isinstance(taken, ast.expr) else taken
     if isinstance(other, list) and _turns_away(other):
         return None
-    takes = _takes_cuda if is_several else _takes_cuda_if_there
-    return test if any(map(takes, arm)) else None
+    takes = any(map(_takes_cuda, arm)) if is_several else _takes_cuda_if_there(arm)
+    return test if takes else None
+
+
+def choices_by_flag(tree: ast.AST) -> dict[str, list[ast.If | ast.IfExp]]:
+    """The choices that a name decides, or that it does not hold, by that."""
+    found: dict[str, list[ast.If | ast.IfExp]] = {}
+    for node in walk(tree):
+        if isinstance(node, ast.If | ast.IfExp):
+            test = node.test
+            if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+                test = test.operand
+            if isinstance(test, ast.Name):
+                found.setdefault(test.id, []).append(node)
+    return found
 
 
 def is_left_open(asked: Asked, a: Atom, b: Atom, cuda_tests: Container[ast.expr]) -> bool:
@@ -63,7 +82,7 @@ def is_left_open(asked: Asked, a: Atom, b: Atom, cuda_tests: Container[ast.expr]
     if any(test in cuda_tests for atom in devices for test in atom.tests):
         return False  # It was chosen before.
     if len(devices) == 1:
-        return devices[0].v == "cuda" and UNKNOWN in (a.kind, b.kind)
+        return devices[0].v == "cuda" and not {UNKNOWN, NAME}.isdisjoint((a.kind, b.kind))
     return a.maybe or b.maybe or a.v == b.v == "cuda"
 
 
@@ -82,6 +101,13 @@ def compared_device(test: ast.expr) -> ast.expr | None:
     if isinstance(named, ast.Attribute) and named.attr == "type":
         named = named.value
     return named
+
+
+def asks_by_name(value: ast.expr) -> bool:
+    """Whether a flag may be the test of such a choice: the cheap question first."""
+    if isinstance(value, ast.BoolOp):
+        return asks_machine(value)
+    return compared_device(value) is not None
 
 
 def asks_machine(node: ast.BoolOp) -> bool:
@@ -124,19 +150,17 @@ def _takes_cuda(part: ast.stmt | ast.expr) -> bool:
     )
 
 
-def _takes_cuda_if_there(part: ast.stmt | ast.expr) -> bool:
-    """Whether an arm, or a statement in it, chooses CUDA where the machine has it."""
-    if isinstance(part, ast.If):
-        return (
-            any(map(_is_question_itself, walk(part.test)))
-            and any(map(_takes_cuda, part.body))
-            and not _turns_away(part.orelse)
+def _takes_cuda_if_there(arm: Sequence[ast.stmt | ast.expr]) -> bool:
+    """Whether an arm chooses CUDA where the machine has it."""
+    inside = [item for part in arm for item in walk(part)]
+    return any(map(_is_question_itself, inside)) and any(
+        (isinstance(item, ast.IfExp) and _names_cuda(item.body))
+        or (
+            isinstance(item, ast.If)
+            and any(map(_takes_cuda, item.body))
+            and not _turns_away(item.orelse)
         )
-    return any(
-        isinstance(item, ast.IfExp)
-        and any(map(_is_question_itself, walk(item.test)))
-        and _names_cuda(item.body)
-        for item in walk(part)
+        for item in inside
     )
 
 

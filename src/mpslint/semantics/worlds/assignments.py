@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
+from mpslint.semantics.worlds.asked_choices import Asked
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.foreign import foreign
@@ -53,7 +54,13 @@ class Assignments(Expressions):
     dotted: set[str]
 
     def s_Assign(self, node: ast.Assign) -> None:
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            self.note_flag(node.targets[0].id, node.value)
+        asking = self.asking
+        if node.value in self.by_name:
+            self.asking = Asked.SWITCH
         value = self.eval(node.value)
+        self.asking = asking
         for target in node.targets:
             self.bind(target, value)
             if isinstance(target, ast.Name) and target.id == "pytestmark":

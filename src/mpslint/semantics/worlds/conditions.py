@@ -9,7 +9,6 @@ from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.asked_choices import (
     Asked,
     asks_machine,
-    chooses_by_name,
     compared_device,
     is_left_open,
 )
@@ -104,16 +103,6 @@ class Conditions(Placing, Refining, ListedDevices):
             # `if torch.cuda.is_available:`, of which MPS119 tells, is meant as a question.
             value = self.answer(row, node)
         return self.worlds_of(value, switches=True)
-
-    def note_choice(self, node: ast.If | ast.IfExp) -> None:
-        """Before the test of a choice is looked at: whether it asks for a device by name."""
-        test = chooses_by_name(node, self._holds_answer)
-        if test is not None:
-            self.by_name.add(test)
-
-    def _holds_answer(self, name: ast.Name) -> bool:
-        held = self.lookup(name.id)
-        return held is not None and any(self.asks_for_cuda(a.tests) for _, a in cases_of(held))
 
     def _what_is_asked(self, node: ast.BoolOp, conjunction: bool) -> Asked:
         if node in self.by_name:

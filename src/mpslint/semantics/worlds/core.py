@@ -190,6 +190,8 @@ class Core:
     """In a test that asks for a device and for the machine."""
     by_name: set[ast.expr]
     """The tests of choices that ask for CUDA by name, and for the machine."""
+    flagged: dict[str, list[ast.If | ast.IfExp]] | None
+    """The choices of the file by the names that decide them, once somebody asks."""
 
     # what the mixins give each other
 

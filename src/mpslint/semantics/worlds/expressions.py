@@ -8,6 +8,11 @@ from typing import Any
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.terms.device_text import TYPED
+from mpslint.semantics.worlds.asked_choices import (
+    asks_by_name,
+    choices_by_flag,
+    chooses_by_name,
+)
 from mpslint.semantics.worlds.configurations import KEEPING
 from mpslint.semantics.worlds.device_arms import Arms, device_arms, named_arm
 from mpslint.semantics.worlds.events import Kind
@@ -113,6 +118,25 @@ class Expressions(Names):
         return ON_HOST
 
     # operators
+
+    def note_choice(self, node: ast.If | ast.IfExp) -> None:
+        """Before the test of a choice is looked at: whether it asks for a device by name."""
+        test = chooses_by_name(node, self._holds_answer)
+        if test is not None:
+            self.by_name.add(test)
+
+    def note_flag(self, name: str, value: ast.expr) -> None:
+        """Before a flag is looked at: whether what it decides asks for a device by its name."""
+        if asks_by_name(value):
+            if self.flagged is None:
+                self.flagged = choices_by_flag(self.tree)
+            for choice in self.flagged.get(name, ()):
+                if chooses_by_name(choice, self._holds_answer, value) is not None:
+                    self.by_name.add(value)
+
+    def _holds_answer(self, name: ast.Name) -> bool:
+        held = self.lookup(name.id)
+        return held is not None and any(self.asks_for_cuda(a.tests) for _, a in cases_of(held))
 
     def e_BoolOp(self, node: ast.BoolOp) -> Value:
         frame = self.frame

@@ -88,7 +88,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self.noted = []
         self.recording = False
         self.calling = False
-        self.asking, self.by_name = Asked.NOTHING, set()
+        self.asking, self.by_name, self.flagged = Asked.NOTHING, set(), None
         self.global_reads = set()
         self.depth = self.steps = self.unsure = 0
         self.setting = {}

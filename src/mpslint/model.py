@@ -142,6 +142,7 @@ class Finding:
         "_fix",
         "_level",
         "_unfixed",
+        "advice",
         "by_request",
         "cell",
         "code",
@@ -174,6 +175,7 @@ class Finding:
         confidence: Confidence = Confidence.CERTAIN,
         labels: tuple[Label, ...] = (),
         provided: str = "",
+        advice: str = "",
         by_request: bool = False,
         applicability: Level = None,
         fix: Callable[[], Fix | None] | Fix | None = None,
@@ -191,6 +193,8 @@ class Finding:
         self.end_column = end_column
         self.confidence = confidence
         self.labels = labels
+        self.advice = advice
+        """The end of the message, where that says what works instead."""
         self.provided = provided
         """What has to be so for it, which no code says: `a checkpoint was saved on CUDA`. The
         message says it as well."""
@@ -293,6 +297,7 @@ class Finding:
             confidence=self.confidence,
             labels=self.labels,
             provided=self.provided,
+            advice=self.advice,
             unfixed=tuple(one for one in self._unfixed if isinstance(one, str)),
         )
         bare.cell = self.cell
@@ -309,6 +314,11 @@ class Finding:
         for name in Finding.__slots__:
             setattr(other, name, getattr(self, name))
         return other
+
+    @property
+    def fact(self) -> str:
+        """The message without its advice: what stands in the way of others."""
+        return self.message.removesuffix(f"; {self.advice}") if self.advice else self.message
 
     @property
     def sort_key(self) -> tuple[int, int, int, str, int, int]:

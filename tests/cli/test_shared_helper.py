@@ -398,3 +398,12 @@ def test_programs_in_the_folder_of_a_package_that_nobody_imports_get_nothing_fro
     texts = fix(project, "pkg/metrics/demo.py", "pkg/metrics/evaluate.py")
     assert "import get_device" not in texts["pkg/metrics/demo.py"]
     assert "import get_device" not in texts["pkg/metrics/evaluate.py"]
+
+
+def test_the_preview_says_that_files_will_share_the_selection_shown_in_each(
+    cli: Cli, project: Path
+) -> None:
+    for name in ("train.py", "test.py"):
+        (project / name).write_text(SCRIPT)
+    assert "lets the 2 files above that get a selection share one" in cli("check").out
+    assert "share one" not in cli("check", "train.py").out

@@ -3,11 +3,16 @@ or by a program, and asked of its objects in other files, which do not know what
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
 import pytest
 
+from mpslint.project.neighbours import Neighbours
+from mpslint.semantics.context import Context
+from mpslint.settings.settings import Settings
+from mpslint.sources.source import SourceFile
 from tests.conftest import Cli
 
 _SETTINGS = """
@@ -364,3 +369,23 @@ def test_programs_that_belong_to_no_project_are_asked_beside(cli: Cli, project: 
     told = _told(cli, project, "", "args.cuda = torch.cuda.is_available()")
     (project / "setup.cfg").unlink()
     assert told == _told(cli, project, "", "args.cuda = torch.cuda.is_available()")
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [("torch.cuda.is_available()", frozenset({"cuda"})), ("False", frozenset())],
+    ids=["an answer", "a constant"],
+)
+def test_of_all_names_of_a_module_answers_of_torch_are_known_and_constants_are_the_users(
+    project: Path, given: str, known: frozenset[str]
+) -> None:
+    (project / "setup.cfg").write_text("")
+    (project / "core.py").write_text(
+        f"import torch\n\nswitch = {given}\nkinds = torch.cuda.is_available\n"
+    )
+    steps = project / "steps.py"
+    steps.write_text("from core import *\n\nif switch:\n    print(1)\n")
+    source = SourceFile(str(steps), steps.read_bytes())
+    context = Context(source, source.parse(), Settings(), Neighbours(Settings()))
+    (choice,) = context.index.of(ast.If)
+    assert context.guards.implied(choice.test, True) & {"cuda", "impossible"} == known

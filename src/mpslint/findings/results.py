@@ -60,13 +60,14 @@ def to_record(finding: Finding, *, with_fix: bool) -> Record:
         finding.reason,
         finding.unfixed if with_fix and fix is None else "",
         finding.provided,
+        finding.advice,
     ]
 
 
 def from_record(record: Record) -> Finding:
     """The finding of a record; raises `ValueError`, `TypeError` or `KeyError` for other data."""
     code, name, message, severity, row, column, end_row, end_column, *rest = record
-    confidence, labels, level, fix, cell, follows, reason, unfixed, provided = rest
+    confidence, labels, level, fix, cell, follows, reason, unfixed, provided, advice = rest
     finding = Finding(
         code,
         name,
@@ -79,6 +80,7 @@ def from_record(record: Record) -> Finding:
         confidence=Confidence(confidence),
         labels=tuple(Label(*label) for label in labels),
         provided=provided,
+        advice=advice,
         fix=None if fix is None else _fix(*fix)._replace(follows=follows),
         unfixed=(unfixed,),
     )

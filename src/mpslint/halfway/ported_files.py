@@ -165,9 +165,7 @@ def ported(
 
 def _left(finding: Finding, path: str, line: str) -> Left:
     raises = finding.severity is Severity.BREAKS and not raises_there_alone(finding)
-    return Left(
-        finding.row, path, line, finding.message, raises, finding.code, lacks_kernel(finding)
-    )
+    return Left(finding.row, path, line, finding.fact, raises, finding.code, lacks_kernel(finding))
 
 
 def _spoken(cell: int | None, row: int) -> str:

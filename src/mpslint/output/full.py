@@ -25,21 +25,35 @@ if TYPE_CHECKING:
 _WIDE = 110
 """Longer source lines are cut around the token where there is no terminal."""
 _INDENT = "  "
+_SHARED = (
+    "Each change is shown as if it were the only one: `mpslint fix` lets the {} files above that "
+    "get a selection share one, in a new module, where they can import that."
+)
 _COLORS = {"-": "removed", "+": "added"}
 
 
 def render(results: Sequence[FileResult], style: Style) -> str:
     blocks = []
+    selecting = 0
     for result in results:
         source = style.source(result.path) if result.findings else None
         shown: dict[tuple[Edit, ...], Finding] = {}
         for finding in result.findings:
             block = _block(result.path, finding, source, style, shown)
             blocks.append("\n".join(block) + "\n\n")
+        selecting += any(_selects(edit) for edits in shown for edit in edits)
+    if selecting > 1:
+        said = f"{_SHARED.format(selecting)} `mpslint fix --diff` shows it."
+        blocks.append("\n".join(wrapped(said, columns_left(style, 0))) + "\n\n")
     room = columns_left(style, 0)
     if blocks and room is not None:  # A person reads along.
         blocks.append("\n".join(wrapped(_explained(results), room)) + "\n\n")
     return "".join(blocks)
+
+
+def _selects(edit: Edit) -> bool:
+    """Whether an edit writes a selection of the device beside what is there."""
+    return edit.start == edit.end and "is_available" in edit.text
 
 
 def _explained(results: Sequence[FileResult]) -> str:

@@ -220,7 +220,7 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
     for one in findings:
         if lacks_kernel(one) and weighs(one) and one.applicability is not Applicability.SAFE:
             for wide in widening:
-                wide.doubt(f"line {one.row}: {one.message}")
+                wide.doubt(f"line {one.row}: {one.fact}")
             break
     for place in places(context):
         doubted = moving if place.why == STAYS else widening if place.is_sent else []

@@ -216,7 +216,7 @@ def left_behind(
     for one in made.findings if not found else ():
         if lacks_kernel(one) and weighs(one):
             row = trace.row(_start(made.source, one))
-            reason = f"line {row}: {one.message}"
+            reason = f"line {row}: {one.fact}"
             found.append(
                 Objection(reason, frozenset(), row, on_mac=True, is_far=True, is_opening=True)
             )
@@ -271,7 +271,7 @@ def _reported(before: Text, after: Text, trace: Trace) -> Iterator[Objection]:
     codes = {row for _, row in known}
     for (code, row), finding in after.breaking(trace).items():
         if (code, row) not in known and row not in codes:
-            yield Objection(f"line {row}: {finding.message}", frozenset(), row)
+            yield Objection(f"line {row}: {finding.fact}", frozenset(), row)
 
 
 def _dead(now: Context, trace: Trace) -> Iterator[Objection]:

@@ -86,7 +86,8 @@ from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.load_places import places_a_checkpoint
 from mpslint.semantics.worlds.refused import refusal_before
 
-_RAISES = ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere"
+_ADVICE = ".to(device) works everywhere"
+_RAISES = f".cuda() raises AssertionError where there is no CUDA; {_ADVICE}"
 _OWN = "the cuda() of {} moves to CUDA alone: raises AssertionError where there is no CUDA"
 _CAUGHT = ".cuda() raises where there is no CUDA; that is caught, and a Mac's GPU is never used"
 _UNUSED = "a Mac's GPU is never used: .cuda() is called only where CUDA is"
@@ -170,6 +171,7 @@ def _finding(
         message,
         severity=severity,
         labels=(*_deciding(context, event), *_left_beside(context, call)),
+        advice=_ADVICE if message == _RAISES else "",
         applicability=partial(move_level, context, call),
         fix=partial(move_with, context, call, empty),
         unfixed=partial(of_move, context, call),

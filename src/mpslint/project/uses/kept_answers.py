@@ -95,12 +95,26 @@ class KeptAnswers:
             if any(not counts_cuda(*value) for value in values):
                 if not all(said(*value).at_most for value in values):
                     return None, files  # Whatever the rest puts there.
+        if asking.isdisjoint(users) and not self._are_told(name, told):
+            return None, files
         if not optional and any(
             option.search(self._modules.text(one) or b"")
             for one in self._modules.holding(others, part)
         ):
             return None, files  # Some library makes options of what the project defines.
         return _answer(values), files
+
+    def _are_told(self, name: str, told: set[str]) -> bool:
+        """Whether some value that these modules put under the name is an answer of torch's for what
+        another one says, and not for how it is called."""
+        for one in told:
+            near, far = (self._modules.context(one, who) for who in (self._near, self._elsewhere))
+            if near is None or far is None:
+                continue
+            pairs = zip(stored(near, name), stored(far, name), strict=True)
+            if any(said(near, a).at_most and not said(far, b).at_most for a, b in pairs):
+                return True
+        return False
 
     def _told(self, users: list[str], asking: set[str]) -> set[str]:
         """Those of these modules that name another one which asks torch, and may have its answer

@@ -297,19 +297,18 @@ class Conditions:
                 there = self._guards.at(binding.node) & DEVICE_FACTS
                 facts.append(there | self.implied(value, outcome))
             elif binding.kind == "import":
-                facts.append(self._flag(binding.qualified or "", outcome))
+                last = (binding.qualified or "").rsplit(".", 1)[-1]
+                named = by_constant_name(last, outcome)
+                facts.append(named or self._imported(binding.qualified, outcome, called=False))
             else:
                 facts.append(NONE)
         if not reaching and self._names.owner(name.id, name) is None:
-            # By `from module import *`, if from anywhere.
-            facts.append(self._flag(self._names.resolve(name) or "", outcome))
+            # By `from module import *`, if from anywhere: an answer of torch's that is kept there;
+            # a constant (`USE_GPU = False`) is for its user to change.
+            kept = self._imported(self._names.resolve(name), outcome, called=False)
+            facts.append(NONE if "impossible" in kept else kept)
         known = common(facts) if facts else NONE
         return known | self._switch(name.id, outcome, known)
-
-    def _flag(self, qualified: str, outcome: bool) -> Facts:
-        """What follows from a name that another module defines."""
-        named = by_constant_name(qualified.rpartition(".")[2], outcome)
-        return named or self._imported(qualified, outcome, called=False)
 
     def _attribute(self, node: ast.Attribute, outcome: bool) -> Facts:
         if node.attr in ("is_cuda", "is_mps"):

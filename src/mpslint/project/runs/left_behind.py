@@ -280,25 +280,29 @@ looked up by a text that does not stand there."""
 _LOOKING_METHODS = frozenset({"attrgetter", "methodcaller", "__getattribute__"})
 _LOOKING = _LOOKING_METHODS | {"getattr", "vars", "globals", "locals", "eval", "exec"}
 _MOVE = "cuda"
+_NAMED = frozenset({*FUNCTIONS, ast.ClassDef})
 
 
 def _foreign(tree: ast.Module) -> frozenset[str]:
     """The names that an import gives what is no project's, and nothing else in the module."""
     found, others = {"torch"}, set[str]()
+    node: Any
     for node in walk(tree):
-        if isinstance(node, ast.Import):
+        kind = node.__class__
+        if kind is ast.Name:
+            if node.ctx.__class__ is not ast.Load:
+                others.add(node.id)
+        elif kind is ast.Import:
             for one in node.names:
                 name = one.asname or one.name.partition(".")[0]
                 (found if is_foreign(one.name) else others).add(name)
-        elif isinstance(node, ast.ImportFrom):
+        elif kind is ast.ImportFrom:
             names = found if not node.level and is_foreign(node.module or "") else others
             names |= {one.asname or one.name for one in node.names}
-        elif isinstance(node, ast.arg):
+        elif kind is ast.arg:
             others.add(node.arg)
-        elif isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+        elif kind in _NAMED:
             others.add(node.name)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            others.add(node.id)
     return frozenset(found - others)
 
 

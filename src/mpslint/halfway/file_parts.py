@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from mpslint.facts.priors import matches
 from mpslint.project.runs.left_behind import Part, Seen, is_program, parts, programs
@@ -36,12 +37,25 @@ class Parts(NamedTuple):
         """`fixed`: how many moves to CUDA of a row fixes will take away that are not made yet."""
         if tree is None:
             return cls([], [], [])
+        known, key = _known.setdefault(tree, {}), frozenset(fixed.items())
+        if key not in known:
+            known[key] = cls._of(tree, fixed)
+        return known[key]
+
+    @classmethod
+    def _of(cls, tree: ast.Module, fixed: Counter[int]) -> Parts:
         gone = _without_moves(tree, fixed) if fixed else frozenset()
         seen = Seen.of(tree, gone)
         found, started = parts(tree, seen), programs(tree, seen)
         return cls(
             [*found, *_below_main(tree)], *(_without_tables(some) for some in (found, started))
         )
+
+
+_known: WeakKeyDictionary[ast.Module, dict[frozenset[tuple[int, int]], Parts]]
+_known = WeakKeyDictionary()
+"""Of the trees that somebody keeps: a run of fixes asks for most files once more, when some of them
+are left out."""
 
 
 def _without_moves(tree: ast.Module, fixed: Counter[int]) -> frozenset[int]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from weakref import WeakMethod
 
 from mpslint.project.layout.import_texts import imported_modules
+from mpslint.semantics.syntax.index import walk
 
 WORD = b"sys.path"
 """A file without it adds none."""
@@ -123,7 +124,7 @@ def puts_first_what_is_given(tree: ast.Module) -> bool:
         and _is_path(item.func.value)
         and len(item.args) > _ADDING["insert"]
         and any(_is_given(part, parsed) for part in ast.walk(item.args[_ADDING["insert"]]))
-        for item in ast.walk(tree)
+        for item in walk(tree)
     )
 
 
@@ -160,7 +161,7 @@ def _added(tree: ast.Module) -> Iterator[ast.expr]:
     `add_path(lib)`."""
     found: list[ast.expr] = []
     calls: list[ast.Call] = []
-    for item in ast.walk(tree):
+    for item in walk(tree):
         if isinstance(item, ast.AugAssign) and _is_path(item.target):
             found += _items(item.value)
         elif isinstance(item, ast.Call):
@@ -197,7 +198,9 @@ def _items(node: ast.expr) -> Iterable[ast.expr]:
 
 
 def _is_path(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path"
+    """`sys.path`"""
+    value = node.value if isinstance(node, ast.Attribute) and node.attr == "path" else None
+    return isinstance(value, ast.Name) and value.id == "sys"
 
 
 class _Reader:

@@ -37,12 +37,18 @@ class FarImports:
         self._ending: dict[str, list[str]] = {}
         self._named: dict[str, list[str]] = {}
         self._led: dict[str, list[str]] = {}
+        self._led_far: dict[str, list[str]] = {}
         self._found_in: dict[str, list[str]] = {}
         for path in self._files:
             stem = os.path.splitext(os.path.basename(path))[0]
             self._ending.setdefault(stem, []).append(path)
 
     def led_to(self, path: str) -> list[str]:
+        if path not in self._led_far:
+            self._led_far[path] = self._all_led_to(path)
+        return self._led_far[path]
+
+    def _all_led_to(self, path: str) -> list[str]:
         found = dict.fromkeys(self._near(path))
         todo = [path, *found]
         while todo and len(found) < MOST_MODULES:

@@ -283,6 +283,7 @@ looked up by a text that does not stand there."""
 _LOOKING_METHODS = frozenset({"attrgetter", "methodcaller", "__getattribute__"})
 _LOOKING = _LOOKING_METHODS | {"getattr", "vars", "globals", "locals", "eval", "exec"}
 _MOVE = "cuda"
+_NAMED = frozenset({*FUNCTIONS, ast.ClassDef})
 
 
 def _imported_and_own(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
@@ -290,21 +291,24 @@ def _imported_and_own(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]
     those of variables of its functions alone."""
     found, others, local = {"torch"}, set[str](), set[str]()
     defined: set[str] = set()
+    node: Any
     for node in walk(tree):
-        if isinstance(node, ast.Import):
+        kind = node.__class__
+        if kind is ast.Name:
+            if node.ctx.__class__ is not ast.Load:
+                local.add(node.id)
+        elif kind is ast.Import:
             for one in node.names:
                 name = one.asname or one.name.partition(".")[0]
                 (found if is_foreign(one.name) else others).add(name)
-        elif isinstance(node, ast.ImportFrom):
+        elif kind is ast.ImportFrom:
             names = found if not node.level and is_foreign(node.module or "") else others
             names |= {one.asname or one.name for one in node.names}
-        elif isinstance(node, ast.arg):
+        elif kind is ast.arg:
             local.add(node.arg)
-        elif isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+        elif kind in _NAMED:
             others.add(node.name)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            local.add(node.id)
-        elif isinstance(node, ast.Global):
+        elif kind is ast.Global:
             defined.update(node.names)
     waiting: list[ast.AST] = [*tree.body]
     for node in waiting:  # It grows meanwhile, but for what is inside of functions.

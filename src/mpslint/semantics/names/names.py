@@ -26,6 +26,7 @@ _MODULE_LOADERS = {
 _MODULES_KEPT = frozenset({"torch", "torch.cuda"})
 """Modules that objects keep, to make their tensors with the types in them."""
 _OF_PYTHON = frozenset(dir(builtins))
+_SCOPE_KINDS = frozenset(SCOPE_NODES)
 _CANONICAL = {
     "torch.cuda.amp.autocast_mode": "torch.cuda.amp",
     "torch.cuda.amp.grad_scaler": "torch.cuda.amp",
@@ -102,7 +103,7 @@ class Names:
         child, parent = node, parents.get(node)
         found: Scope | None = None
         while parent is not None:
-            if isinstance(parent, SCOPE_NODES) and _inside(child, parent):
+            if parent.__class__ in _SCOPE_KINDS and _inside(child, parent):
                 found = self._scope_for(parent)
                 break
             found = self._around.get(parent)

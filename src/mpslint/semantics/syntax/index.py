@@ -34,6 +34,9 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FUNCTIONS = frozenset(FUNCTIONS)
 _NO_NODES = frozenset({"ctx", "op", "ops", "type_comment"})
 """Fields that hold no node that says where it stands."""
+_LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Pass, ast.Break, ast.Continue})
+_NO_KINDS = frozenset({type(None), str, int, bool, list})
+"""What fields hold that is no node, but for the values of constants."""
 _BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 """Fields that hold statements, or what holds them."""
 
@@ -89,16 +92,27 @@ def below(top: ast.AST) -> Iterator[ast.AST]:
 def walk(top: ast.AST) -> Iterator[ast.AST]:
     """A node and all that stand in it, the outer ones first: what `ast.walk` gives, without
     operators and contexts."""
-    level = [top]
+    level: list[Any] = [top]
     while level:
         yield from level
-        inner: list[ast.AST] = []
+        inner: list[Any] = []
+        push = inner.append
         for node in level:
-            kind = type(node)
-            if kind is ast.Name or kind is ast.Constant:
+            kind = node.__class__
+            if kind in _LEAVES:
                 continue
-            if kind is ast.Attribute:
-                inner.append(node.value)  # type: ignore[attr-defined]
+            # The kinds that make up most of what is no leaf are spelled out.
+            if kind is ast.Attribute or kind is ast.Expr or kind is ast.keyword:
+                push(node.value)
+                continue
+            if kind is ast.Call:
+                push(node.func)
+                inner += node.args
+                inner += node.keywords
+                continue
+            if kind is ast.Assign:
+                inner += node.targets
+                push(node.value)
                 continue
             fields = _in_order.get(kind)
             if fields is None:
@@ -106,9 +120,10 @@ def walk(top: ast.AST) -> Iterator[ast.AST]:
             for field in fields:
                 child = getattr(node, field, None)
                 if child.__class__ is list:
-                    inner += [item for item in child if isinstance(item, ast.AST)]
-                elif isinstance(child, ast.AST):
-                    inner.append(child)
+                    # Of a missing node, and of names that are texts, there is none.
+                    inner += [item for item in child if item.__class__ not in _NO_KINDS]
+                elif child.__class__ not in _NO_KINDS:
+                    push(child)
         level = inner
 
 

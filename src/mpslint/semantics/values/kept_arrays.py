@@ -132,9 +132,18 @@ class KeptArrays:
 
     def _is_named(self, holder: ast.expr, other: ast.expr) -> bool:
         """Whether both are the same name of one function, or the same attribute of one class."""
-        if type(holder) is not type(other) or ast.unparse(holder) != ast.unparse(other):
+        if type(holder) is not type(other) or not _reads_the_same(holder, other):
             return False
         if isinstance(holder, ast.Attribute):
             owner = self._index.enclosing(holder, ast.ClassDef)
             return owner is self._index.enclosing(other, ast.ClassDef)
         return self._index.function(holder) is self._index.function(other)
+
+
+def _reads_the_same(one: ast.expr, other: ast.expr) -> bool:
+    """Whether two expressions are written alike; most of those that are not end otherwise."""
+    if isinstance(one, ast.Attribute) and isinstance(other, ast.Attribute):
+        return one.attr == other.attr and _reads_the_same(one.value, other.value)
+    if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+        return one.id == other.id
+    return ast.unparse(one) == ast.unparse(other)

@@ -20,6 +20,7 @@ from mpslint.facts.arrays import (
     number_of,
     size_at,
 )
+from mpslint.facts.complex_numbers import COMPLEX, is_complex
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.numbers import FRACTION, WHOLE, kind_of, tells
@@ -45,7 +46,7 @@ _FROM_PARTS = frozenset(
     {"array", "asarray", "ascontiguousarray", "stack", "vstack", "hstack", "concatenate"}
 )
 """What makes an array of what it is given, perhaps in a list."""
-_OF_NUMBERS = {INTEGER: "int64", REAL: "float64", NUMBER: None}
+_OF_NUMBERS = {INTEGER: "int64", REAL: "float64", NUMBER: None, COMPLEX: "complex128"}
 
 
 def _is_real(value: Value) -> bool:
@@ -60,7 +61,10 @@ def _side(value: Value) -> str | None:
     """What NumPy takes a value for: the dtype of an array, or which kind of number it is."""
     atom = one(value, ALL)
     if atom.kind == SEQUENCE and atom.v:
-        return "float64" if _is_real(atom) else _whole(_side(atom.v[0]))
+        parts = [_whole(_side(part)) for part in atom.v]
+        if any(map(is_complex, parts)):
+            return "complex128" if "complex64" not in parts else None
+        return "float64" if _is_real(atom) else parts[0]
     if atom.kind == ARRAY:
         return number_of(dtype_of(atom)) if atom.scalar else dtype_of(atom)
     if (kind := kind_of(atom)) is not None:

@@ -6,6 +6,7 @@ import ast
 from functools import partial
 
 from mpslint.facts import machines as facts
+from mpslint.facts.complex_numbers import made_by_torch
 from mpslint.facts.handed_tensors import HANDING
 from mpslint.semantics.terms.value_tables import TENSOR_METHODS
 from mpslint.semantics.worlds.arrays import Arrays
@@ -325,6 +326,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
             self.emit(Kind.OPERATOR, node, name=name, value=base)
             if name not in facts.MIXING_METHODS:
                 self.meet(node, (base, *args, *keywords.values()))
+            base = lift(partial(_made_by_method, name), base)
             dtype = facts.OF_OTHER_DTYPE.get(name)
             if name == "type_as" and args:
                 dtype = dtype_of(one(args[0], self.frame.mask)) or "?"
@@ -386,6 +388,12 @@ def _computed(dtype: str | None, scalar: bool, atom: Atom) -> Atom:
         return atom
     known = atom if dtype is None else atom.but(v=(atom.v[0], None if dtype == "?" else dtype))
     return known.but(scalar=True) if scalar else known
+
+
+def _made_by_method(name: str, atom: Atom) -> Atom:
+    """A tensor, complex or not as a method leaves it."""
+    dtype = made_by_torch(name, dtype_of(atom)) if atom.kind == TENSOR else None
+    return atom if atom.kind != TENSOR or dtype == atom.v[1] else atom.but(v=(atom.v[0], dtype))
 
 
 def _with_dtype(atom: Atom, dtype: str | None) -> Atom:

@@ -12,6 +12,7 @@ import ast
 from collections.abc import Iterable
 
 from mpslint.facts.arrays import INTEGER, REAL
+from mpslint.facts.complex_numbers import COMPLEX
 from mpslint.facts.machines import NOT_ON_MPS
 from mpslint.facts.python_numbers import CONSTANTS
 from mpslint.semantics.worlds.machines import ALL
@@ -35,9 +36,11 @@ from mpslint.semantics.worlds.values import (
     tensor,
 )
 
-_KINDS = frozenset({INTEGER, REAL})
+_KINDS = frozenset({INTEGER, REAL, COMPLEX})
 WHOLE = Atom(UNKNOWN, unread=INTEGER)
 FRACTION = Atom(UNKNOWN, unread=REAL)
+_OF_NUMBERS = {REAL: "float64", COMPLEX: "complex128"}
+"""The dtype of a batch of such numbers; of any others it is int64."""
 _ALWAYS_NUMBERS = (ast.Div, ast.Sub, ast.Pow)
 """What is computed so of a number or a text is a number."""
 _TABLES = frozenset({SEQUENCE, MAPPING})
@@ -74,6 +77,8 @@ def kind_of(atom: Atom) -> str | None:
         return atom.unread
     if atom.kind == CONST and type(atom.v) in (int, float):
         return REAL if type(atom.v) is float else INTEGER
+    if atom.kind == CONST and type(atom.v) is complex:
+        return COMPLEX
     return REAL if atom.kind == NAME and atom.v in CONSTANTS else None
 
 
@@ -92,10 +97,12 @@ def computed(operator: ast.operator, a: Atom, b: Atom, found: Atom) -> Atom:
         other = b if left is not None else a
         if known is None or other.kind != HOST:
             return found
-        if known != REAL and not isinstance(operator, _ALWAYS_NUMBERS):
+        if known == INTEGER and not isinstance(operator, _ALWAYS_NUMBERS):
             return found
         if isinstance(operator, ast.Mod) and other is a:
             return found  # a text with a place for it
+    if COMPLEX in (left, right):
+        return found.but(unread=COMPLEX)
     is_real = REAL in (left, right) or isinstance(operator, ast.Div)
     if not is_real and None in (left, right):
         return found
@@ -115,7 +122,7 @@ def tells(value: Value, depth: int = _DEPTH) -> bool:
         return any(tells(item, depth - 1) for item in value.v.values())
     if value.kind == STREAMED:
         return value.v is not None and tells(value.v, depth - 1)
-    return kind_of(value) == REAL
+    return kind_of(value) in _OF_NUMBERS
 
 
 def is_wide(value: Value) -> bool:
@@ -128,7 +135,7 @@ def collated(value: Value, depth: int = _DEPTH) -> Value:
     atom = one(value, ALL)
     kind = kind_of(atom)
     if kind is not None:
-        return tensor("cpu", "float64" if kind == REAL else "int64")
+        return tensor("cpu", _OF_NUMBERS.get(kind, "int64"))
     if atom.kind == TENSOR:
         return tensor(*atom.v)
     if atom.kind == ARRAY:

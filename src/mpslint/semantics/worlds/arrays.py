@@ -28,6 +28,7 @@ from mpslint.semantics.worlds.records import Records
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
+    BOT,
     CONST,
     HOST,
     NAME,
@@ -39,6 +40,7 @@ from mpslint.semantics.worlds.values import (
     Atom,
     Value,
     dtype_of,
+    lift,
     one,
 )
 
@@ -157,9 +159,14 @@ class Arrays(Records):
         return Atom(ARRAY, dtype, scalar=alone or is_one_number(name, len(args) + len(keywords)))
 
 
-def _typed(dtype: Value) -> Atom:
+def _typed(dtype: Value) -> Value:
     """An array of the dtype that an argument names."""
-    to = one(dtype, ALL)
+    return lift(_of_dtype, dtype)
+
+
+def _of_dtype(to: Atom) -> Atom:
+    if to is BOT:
+        return BOT
     if to.kind == NAME:
         return Atom(ARRAY, facts.DTYPES.get(to.v))
     return Atom(ARRAY, to.v if to.kind == CONST and to.v in INTEGERS | FLOATS else None)

@@ -239,11 +239,11 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
 
     def _carries(self, node: ast.Call, base: Value, moved: Value) -> None:
         """A dtype that MPS lacks is carried there, by an array, a tensor or a module."""
-        was, dtype = one(base, MACS), _dtype(moved)
+        was, (dtype, mixed) = one(base, MACS), _dtype(moved)
         if dtype is None and was.kind == INSTANCE:
             dtype = wide_dtype(was.v)
         is_module = was.kind in (INSTANCE, MODULE)
-        self.wide(moved, node, dtype, array=was.kind == ARRAY, module=is_module)
+        self.wide(moved, node, dtype, array=was.kind == ARRAY, module=is_module, mixed=mixed)
 
     def _arrived(self, node: ast.Call, base: Value, place: Value, dtype: str | None) -> Value:
         result = self.on_device(base, place, dtype)
@@ -374,12 +374,16 @@ def _on_cpu(atom: Atom) -> Atom:
     return atom
 
 
-def _dtype(value: Value) -> str | None:
-    """The dtype of a tensor, as a ported Mac would have it."""
-    for _, atom in cases_of(value, MACS):
-        if atom.kind in (TENSOR, MODULE, INSTANCE):
-            return dtype_of(atom)
-    return None
+def _dtype(value: Value) -> tuple[str | None, bool]:
+    """The dtype of a tensor, as a ported Mac would have it, one that MPS lacks before others; and
+    whether it has another one on some way."""
+    found = [
+        dtype_of(atom)
+        for _, atom in cases_of(value, MACS)
+        if atom.kind in (TENSOR, MODULE, INSTANCE)
+    ]
+    wide = next((dtype for dtype in found if dtype in facts.NOT_ON_MPS), None)
+    return wide or (found[0] if found else None), wide is not None and len(set(found)) > 1
 
 
 def _computed(dtype: str | None, scalar: bool, atom: Atom) -> Atom:

@@ -18,6 +18,7 @@ from mpslint.facts.python_numbers import CONSTANTS
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import (
     ARRAY,
+    BOT,
     CONST,
     HOST,
     MAPPING,
@@ -112,8 +113,10 @@ def computed(operator: ast.operator, a: Atom, b: Atom, found: Atom) -> Atom:
 def tells(value: Value, depth: int = _DEPTH) -> bool:
     """Whether a value holds something that a batch, or a tensor, is float64 or complex128 of though
     nothing of it says so."""
-    if value.__class__ is not Atom or not depth:
+    if not depth:
         return False
+    if value.__class__ is not Atom:
+        return any(tells(atom, depth) for _, atom in cases_of(value))
     if value.kind in (ARRAY, TENSOR):
         return dtype_of(value) in NOT_ON_MPS and value.unread != ONE_OF_THEM
     if value.kind == SEQUENCE:
@@ -131,7 +134,13 @@ def is_wide(value: Value) -> bool:
 
 
 def collated(value: Value, depth: int = _DEPTH) -> Value:
-    """What the default of a loader makes of samples that are like this one."""
+    """What the default of a loader makes of samples that are like this one; float64, perhaps, of
+    what is so on some way."""
+    if value.__class__ is not Atom:
+        made = [one(collated(item, depth), ALL) for _, item in cases_of(value) if item is not BOT]
+        wide = next((item for item in made if is_wide(item)), None)
+        if wide is not None and all(item.kind == TENSOR for item in made):
+            return wide if all(item.v == wide.v for item in made) else wide.but(maybe=True)
     atom = one(value, ALL)
     kind = kind_of(atom)
     if kind is not None:

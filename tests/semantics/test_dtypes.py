@@ -129,6 +129,10 @@ def test_a_dtype_is_read_under_its_usual_name(text: str, dtype: str | None) -> N
             "float64",
         ),
         ("np.load('x.npy')", None),
+        ("np.exp(1j * np.linspace(0, 1, 3))", "complex128"),
+        ("2 * 1j * np.arange(3)", "complex128"),
+        ("np.ones(3, np.float32) * 1j", "complex64"),
+        ("np.abs(np.exp(1j * np.zeros(3)))", "float64"),
         ("a = np.zeros(3)\nif x:\n    a = np.zeros(3, np.float32)\na", None),
     ],
 )
@@ -152,6 +156,10 @@ def test_the_dtype_of_an_array(text: str, dtype: str | None) -> None:
         ("torch.ones(3, dtype=double) / 3", "float64"),
         ("torch.ones(3, dtype=double) * other", None),
         ("torch.DoubleTensor([1])", "float64"),
+        ("x = torch.ones(3).double()\ntorch.polar(x, x)", "complex128"),
+        ("torch.fft.fft(torch.ones(3).float())", "complex64"),
+        ("torch.fft.fft(torch.ones(3).double()).abs()", "float64"),
+        ("torch.ones(3).double() * 1j", "complex128"),
         ("x = torch.ones(3).double()\nx = x[1:]\nx", "float64"),
     ],
 )

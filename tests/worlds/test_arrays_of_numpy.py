@@ -38,6 +38,23 @@ def is_wide(array: str) -> bool:
 
 
 @pytest.mark.parametrize(
+    ("array", "dtype"),
+    [
+        ("np.exp(1j * np.linspace(0, 1, size))", "complex128"),
+        ("(2 * 1j) * np.arange(size)", "complex128"),
+        ("np.zeros(size) + np.exp(1j * np.linspace(0, 1, size))", "complex128"),
+        ("np.array([1.0, 2j])", "complex128"),
+        ("np.exp(1j * np.linspace(0, 1, size)).real", "float64"),
+        ("np.abs(np.exp(1j * np.linspace(0, 1, size)))", "float64"),
+    ],
+)
+def test_complex_numbers_stay_complex(array: str, dtype: str) -> None:
+    source = SourceFile("program.py", PROGRAM.replace("ARRAY", array).encode())
+    worlds = Context(source, source.parse(), Settings(), None).worlds
+    assert {event.value.v for event in worlds.events(Kind.WIDE)} == {dtype}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
     "array",
     [
         "discounted(rewards)",

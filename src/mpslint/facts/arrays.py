@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mpslint.facts.complex_numbers import COMPLEX, is_complex, made_by_numpy, met_by_number
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -22,7 +24,7 @@ FLOATS = _words("float16 float32 float64")
 INTEGER, REAL, NUMBER = "an integer", "a real", "a number"
 """Numbers of Python's, in place of a dtype: the last one is either of the others."""
 _NUMBERS = frozenset({INTEGER, REAL, NUMBER})
-_OF_ONE = {INTEGER: "int64", REAL: "float64", NUMBER: None}
+_OF_ONE = {INTEGER: "int64", REAL: "float64", NUMBER: None, COMPLEX: "complex128"}
 """The dtype of the number that a function of NumPy makes of one of Python's."""
 
 MEANS = _words("mean std var median average nanmean nanstd nanvar nanmedian percentile quantile")
@@ -119,6 +121,8 @@ def size_at(drawing: str) -> int | None:
 
 def as_float(dtype: str | None) -> str | None:
     """What a mean and its like make of an array."""
+    if dtype == COMPLEX:
+        return "complex128"
     return "float64" if dtype in INTEGERS or dtype in _NUMBERS else dtype
 
 
@@ -152,25 +156,27 @@ def made_of(
     if function in _OPERATORS:
         return combined(_OPERATORS[function], side(0), side(1)) if count > 1 else None
     if function in MEANS or function in _OF_MATRICES:
-        return as_float(side(0))
+        return made_by_numpy(function, as_float(side(0)))
     if function in _OF_EACH:
         return of_each(side(0))
     if function == "random.permutation" and count and side(0) in (INTEGER, NUMBER):
         return "int64"
     kept = function in _KEPT or function in TOTALS or function in EXTREMES
-    dtype = side(0) if kept else None
+    dtype = made_by_numpy(function, side(0)) if kept else None
     return _OF_ONE.get(dtype, dtype) if dtype is not None else None
 
 
 def number_of(dtype: str | None) -> str:
     """Which kind of number a single one of this dtype is."""
+    if is_complex(dtype):
+        return COMPLEX
     return REAL if dtype in FLOATS else INTEGER if dtype in INTEGERS else NUMBER
 
 
 def made_by_method(method: str, dtype: str | None) -> str | None:
     """The dtype of what a method of an array gives; None: not certain."""
     if method in MEANS:
-        return as_float(dtype)
+        return made_by_numpy(method, as_float(dtype))
     return dtype if method in _KEPT_BY_METHOD | TOTALS | EXTREMES else None
 
 
@@ -183,8 +189,11 @@ def is_one_number(function: str, count: int) -> bool:
 def combined(operator: str, left: str | None, right: str | None) -> str | None:
     """The dtype of `left operator right`, each a dtype or one of the kinds of numbers of which at
     least one is a dtype; None: not certain."""
-    if left is None or right is None or (left in _NUMBERS and right in _NUMBERS):
+    numbers = _NUMBERS | {COMPLEX}
+    if left is None or right is None or (left in numbers and right in numbers):
         return None
+    if COMPLEX in (left, right):
+        return combined_with_complex(right if left == COMPLEX else left)
     if operator == "Div" and {left, right} <= INTEGERS | _NUMBERS:
         return "float64"
     if left == right:
@@ -197,6 +206,13 @@ def combined(operator: str, left: str | None, right: str | None) -> str | None:
             return "float64"
         return array if other == INTEGER and array == "int64" else None
     return "float64" if "float64" in (left, right) and {left, right} & INTEGERS else None
+
+
+def combined_with_complex(other: str | None) -> str | None:
+    """The dtype of an array that meets a complex number of Python's."""
+    if other in INTEGERS:
+        return "complex128"
+    return met_by_number(other)
 
 
 def together(left: str | None, right: str | None) -> str | None:

@@ -20,6 +20,7 @@ from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.records import NamedTuple
 from mpslint.semantics.destinations.sure_devices import surely_device
 from mpslint.semantics.devices.gpu_numbers import number_beside
+from mpslint.semantics.operands.look_alikes import may_be_packed, own_names
 from mpslint.semantics.purpose.settled_moves import settled
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.legacy_types import CUDA_TYPES
@@ -194,6 +195,8 @@ def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
         return None
     if any(isinstance(use.ctx, ast.Store) for use in context.index.attributes.get("is_cuda", ())):
         return None  # a flag of the file's own
+    if "is_cuda" in own_names(context):
+        return None
     value = _tensor(test.value)
     first = value.args[0] if isinstance(value, ast.Call) and len(value.args) == 1 else None
     if first is not None and ast.unparse(value.func) == "next":  # type: ignore[attr-defined]
@@ -206,6 +209,8 @@ def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
     while isinstance(held, ast.Attribute):
         held = held.value
     if not isinstance(held, ast.Name):
+        return None
+    if value is held and may_be_packed(context, context.index.function(held), held.id):
         return None
     return None if isinstance(value, ast.Name) and value.id == "self" else value
 

@@ -126,7 +126,9 @@ def _narrowed(context: Context, request: Request, wide: str, kept: str) -> Fix |
     else:
         torch = torch_name(context, request.call)
         text = conditional_dtype(context, device, wide, kept or f"{torch}.{wide}")
-        if text is None:
+        if kept and text is not None:
+            text = _if_wide(context, request, device, wide, kept) or text
+        if text is None or _spreads(request.call):
             return None
         row = _last_argument(request.call).end_lineno or request.call.lineno
         held = _wrapped(context, text, row, len(source.line(row)) + len(", dtype="))
@@ -140,6 +142,24 @@ def _narrowed(context: Context, request: Request, wide: str, kept: str) -> Fix |
         else:
             edits = (_fitted(context, request.call, added, other),)
     return Fix(f"Keep {wide} where the device has it", edits, Applicability.SAFE)
+
+
+def _if_wide(
+    context: Context, request: Request, device: ast.expr, wide: str, kept: str
+) -> str | None:
+    """The dtype for a tensor that may have another one, which has to stay: it is asked, where that
+    costs nothing."""
+    base, torch = request.base, torch_name(context, request.call)
+    test = device_test(context, device, "mps")
+    if request.how != "moved" or base is None or not is_path(base) or test is None:
+        return None
+    asked = f"{context.source.segment(base)}.dtype == {torch}.{wide}"
+    return f"{torch}.{_NARROW[wide]} if {test} and {asked} else {kept}"
+
+
+def _spreads(call: ast.Call) -> bool:
+    """`torch.zeros(3, device=device, **options)`: there may be a dtype among them."""
+    return any(item.arg is None for item in call.keywords)
 
 
 def _moved_behind(context: Context, request: Request) -> ast.Call | None:
@@ -247,6 +267,8 @@ def fix_level(context: Context, request: Request) -> Applicability | None:
     if move is not None:
         request = request._replace(call=move, device=device_argument(context, move))
     asked = request.device if request.device is not None else request.base
+    if request.dtype is None and _spreads(request.call):
+        return None
     if asked is None or context.values.of(request.base).kind is Kind.MODULE:
         return None
     if meets_wide(context, request, "float64") or _solver_around(context, request.call):

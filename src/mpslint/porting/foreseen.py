@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.complex_numbers import is_complex
 from mpslint.model import Applicability, Severity
 from mpslint.porting.bringing import OPENING, brings
 from mpslint.porting.in_the_way import weighs
@@ -47,7 +48,7 @@ _OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
 """Words of code that makes tensors or modules, or places some."""
 _WRITING_DEVICES = (OPENING, "MPS413")
 """Codes whose fixes write one of these."""
-_WIDE = "MPS401"
+_WIDE, _COMPLEX = "MPS401", "MPS404"
 """The code whose fixes write float32 where a call asks for float64 on a device."""
 _NARROWING = "MPS4"
 """Codes of the rules about dtypes that MPS lacks."""
@@ -256,7 +257,8 @@ def _speaks_of(finding: Finding, row: int) -> bool:
 def _is_mended(context: Context, harm: Harm) -> bool:
     """Whether the fix of float64-on-device will mend it in the same run."""
     settings = context.settings
-    if _WIDE not in settings.enabled(context.source.path) or not settings.may_fix(_WIDE):
+    code = _COMPLEX if is_complex(harm.dtype) else _WIDE
+    if code not in settings.enabled(context.source.path) or not settings.may_fix(code):
         return False
     if harm.kind is not Kind.WIDE or harm.is_default or harm.is_module or harm.is_one:
         return False

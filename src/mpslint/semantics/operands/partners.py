@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.names.unpacked import bound_part
+from mpslint.semantics.operands.look_alikes import may_be_packed, own_names
 from mpslint.semantics.operands.made_of import (
     ELSEWHERE,
     gives,
@@ -101,6 +102,8 @@ def _parameter_beside(
                 continue
             if not has_origin(context, name, at, parameter):
                 continue
+            if may_be_packed(context, function, name):
+                continue
             is_itself = name in roots(context, other) and not takes_item(other)
             if (is_itself and is_joined(context, other)) or is_tensor(context, function, name):
                 return name
@@ -139,7 +142,7 @@ def _beside(
             continue
         of_item = takes_item(other)
         for name in roots(context, other):
-            if name in own:
+            if name in own or may_be_packed(context, function, name):
                 continue
             if name in direct and _is_kept(context, function, name, call, other):
                 return name
@@ -227,7 +230,7 @@ def shaping(context: Context, call: ast.expr, depth: int = 2) -> set[str]:
     where the size, or what is moved, has a name of its own."""
     found: set[str] = set()
     for node in ast.walk(call):
-        if isinstance(node, ast.Attribute) and node.attr in ("size", "shape"):
+        if isinstance(node, ast.Attribute) and node.attr in _sizes(context):
             # `x.data.size()` as people wrote it before torch 0.4
             held = node.value
             if isinstance(held, ast.Attribute) and held.attr == "data":
@@ -240,6 +243,11 @@ def shaping(context: Context, call: ast.expr, depth: int = 2) -> set[str]:
                     if not context.index.within(call, binding.node):
                         found |= shaping(context, binding.value, depth - 1)
     return found
+
+
+def _sizes(context: Context) -> set[str]:
+    """What only a tensor is asked for in this file, to know how large it is."""
+    return {"size", "shape"} - own_names(context)
 
 
 def _is_result(
@@ -256,7 +264,7 @@ def _is_result(
         and (
             _is_differentiated(context, use)
             or _is_gathered_from(context, use)
-            or bool(_asked(context, function, name) & _SHAPED)
+            or bool(_asked(context, function, name) & _SHAPED - own_names(context))
         )
         and _is_unchanged(context, function, name, call, use)
     )
@@ -308,7 +316,9 @@ def _is_unchanged(
 def is_tensor(context: Context, function: FunctionNode, name: str, depth: int = 2) -> bool:
     """Whether a function, or one that it hands a name's value on to, uses that as a tensor, or
     says that it is one."""
-    if _asked(context, function, name) & _OF_TENSORS or _is_declared(context, function, name):
+    if _asked(context, function, name) & _OF_TENSORS - own_names(context) or _is_declared(
+        context, function, name
+    ):
         return True
     for held in context.index.names.get(name, ()):
         call = context.index.parents[held]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import arrays as facts
+from mpslint.facts.complex_numbers import COMPLEX
 from mpslint.facts.machines import ARRAY_DTYPE_AT, sklearn_arrays
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Binding, Names
@@ -46,7 +47,12 @@ KEEPING = _words(
     expand_as index_select narrow
     """
 )
-_NUMBERS = {"len": facts.INTEGER, "int": facts.INTEGER, "float": facts.REAL}
+_NUMBERS = {
+    "len": facts.INTEGER,
+    "int": facts.INTEGER,
+    "float": facts.REAL,
+    "complex": COMPLEX,
+}
 """Builtins that give a number of Python's."""
 _CONSTANTS = frozenset({"numpy.pi", "numpy.e", "math.pi", "math.e"})
 
@@ -153,7 +159,7 @@ class ArrayDTypes:
 
     def _argument(self, node: ast.expr) -> str | None:
         found = self._from_literal(node)
-        return found if found is not None else self._number(node)
+        return found if found is not None else self.number(node)
 
     def _array_method(
         self, node: ast.Call, function: ast.Attribute, given: ast.expr | None
@@ -262,9 +268,12 @@ class ArrayDTypes:
     def _side(self, node: ast.expr) -> str | None:
         """What an operand is: the dtype of an array, or which kind of Python's numbers."""
         found = self.array(node)
-        return found if found is not None else self._number(node)
+        return found if found is not None else self.number(node)
 
-    def _number(self, node: ast.expr) -> str | None:
+    def number(self, node: ast.expr) -> str | None:
+        """Which kind of number of Python's an expression is; None: none, or nobody knows."""
+        if _is_complex(node):
+            return COMPLEX
         if is_number(node):
             return facts.REAL if _is_float(node) else facts.INTEGER
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
@@ -273,7 +282,9 @@ class ArrayDTypes:
         if isinstance(node, ast.Attribute) and self._names.resolve(node) in _CONSTANTS:
             return facts.REAL
         if isinstance(node, ast.BinOp):
-            sides = {self._number(node.left), self._number(node.right)}
+            sides = {self.number(node.left), self.number(node.right)}
+            if COMPLEX in sides:
+                return COMPLEX
             if None not in sides and (facts.REAL in sides or isinstance(node.op, ast.Div)):
                 return facts.REAL
         return facts.NUMBER if self._values.of(node).kind is Kind.NUMBER else None
@@ -299,6 +310,13 @@ def is_number(node: ast.expr) -> bool:
         and isinstance(node.value, int | float)
         and not isinstance(node.value, bool)
     )
+
+
+def _is_complex(node: ast.expr) -> bool:
+    """`1j`"""
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, complex)
 
 
 def _is_float(node: ast.expr) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.facts.complex_numbers import COMPLEX, made_by_torch, met_by_number, tells_complex
 from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.terms.value import Kind
@@ -116,12 +117,13 @@ class DTypes(ArrayDTypes):
             return self.torch_dtype(given)
         if last in ("from_numpy", "tensor", "as_tensor", "asarray") and node.args:
             return self.array(node.args[0])
-        if last in FACTORIES | LIKE_FACTORIES:
+        if last in FACTORIES | LIKE_FACTORIES and not tells_complex(last):
             return None
         if last in _LEGACY:
             return _LEGACY[last]
-        if last in _ELEMENTWISE and node.args and not isinstance(node.args[0], ast.List):
-            return self.tensor(node.args[0])
+        known = last in _ELEMENTWISE or tells_complex(last)
+        if known and node.args and not isinstance(node.args[0], ast.List):
+            return made_by_torch(last, self.tensor(node.args[0]))
         return None
 
     def _tensor_method(self, node: ast.Call) -> str | None:
@@ -141,7 +143,7 @@ class DTypes(ArrayDTypes):
             known = all(self._names_device(argument) for argument in node.args[:1])
             return self.tensor(function.value) if known else None
         if function.attr in KEEPING or function.attr in _ELEMENTWISE:
-            return self.tensor(function.value)
+            return made_by_torch(function.attr, self.tensor(function.value))
         return None
 
     def _names_device(self, node: ast.expr) -> bool:
@@ -170,6 +172,8 @@ class DTypes(ArrayDTypes):
         if isinstance(node.op, ast.MatMult):
             return left if right is None else right if left is None else None
         known, other = (left, node.right) if left is not None else (right, node.left)
+        if self.number(other) == COMPLEX:
+            return met_by_number(known)
         if known in ("float64", "float32", "float16") and self._is_python_number(other):
             return known
         return None

@@ -20,6 +20,7 @@ from mpslint.facts.arrays import (
     number_of,
     size_at,
 )
+from mpslint.facts.complex_numbers import COMPLEX, is_complex
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.numbers import FRACTION, WHOLE, kind_of, tells
@@ -27,6 +28,7 @@ from mpslint.semantics.worlds.records import Records
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
+    BOT,
     CONST,
     HOST,
     NAME,
@@ -38,6 +40,7 @@ from mpslint.semantics.worlds.values import (
     Atom,
     Value,
     dtype_of,
+    lift,
     one,
 )
 
@@ -45,7 +48,7 @@ _FROM_PARTS = frozenset(
     {"array", "asarray", "ascontiguousarray", "stack", "vstack", "hstack", "concatenate"}
 )
 """What makes an array of what it is given, perhaps in a list."""
-_OF_NUMBERS = {INTEGER: "int64", REAL: "float64", NUMBER: None}
+_OF_NUMBERS = {INTEGER: "int64", REAL: "float64", NUMBER: None, COMPLEX: "complex128"}
 
 
 def _is_real(value: Value) -> bool:
@@ -60,7 +63,10 @@ def _side(value: Value) -> str | None:
     """What NumPy takes a value for: the dtype of an array, or which kind of number it is."""
     atom = one(value, ALL)
     if atom.kind == SEQUENCE and atom.v:
-        return "float64" if _is_real(atom) else _whole(_side(atom.v[0]))
+        parts = [_whole(_side(part)) for part in atom.v]
+        if any(map(is_complex, parts)):
+            return "complex128" if "complex64" not in parts else None
+        return "float64" if _is_real(atom) else parts[0]
     if atom.kind == ARRAY:
         return number_of(dtype_of(atom)) if atom.scalar else dtype_of(atom)
     if (kind := kind_of(atom)) is not None:
@@ -153,9 +159,14 @@ class Arrays(Records):
         return Atom(ARRAY, dtype, scalar=alone or is_one_number(name, len(args) + len(keywords)))
 
 
-def _typed(dtype: Value) -> Atom:
+def _typed(dtype: Value) -> Value:
     """An array of the dtype that an argument names."""
-    to = one(dtype, ALL)
+    return lift(_of_dtype, dtype)
+
+
+def _of_dtype(to: Atom) -> Atom:
+    if to is BOT:
+        return BOT
     if to.kind == NAME:
         return Atom(ARRAY, facts.DTYPES.get(to.v))
     return Atom(ARRAY, to.v if to.kind == CONST and to.v in INTEGERS | FLOATS else None)

@@ -13,6 +13,7 @@ from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
     BARE,
+    BOT,
     CONST,
     DEVICE,
     DTYPE,
@@ -29,6 +30,7 @@ from mpslint.semantics.worlds.values import (
     UNKNOWN,
     Atom,
     Value,
+    cases_of,
     device,
     dtype_of,
     is_none,
@@ -70,8 +72,7 @@ class Makers(Placing):
         dtype = self.dtype_of(keywords.get("dtype"))
         from_array, made = False, UNK
         if dtype is None and short in ("tensor", "as_tensor", "from_numpy", "asarray"):
-            first = one(source, MACS)
-            held = dtype_of_list(first)
+            held = _array_in(source)
             if held is not None and "dtype" not in keywords:
                 dtype, from_array, made = held.v, True, held
         if place is not None and not is_none(place):
@@ -151,6 +152,18 @@ class Makers(Placing):
         if atom.kind == DTYPE:
             return str(atom.v) if atom.v else None
         return None
+
+
+def _array_in(source: Value) -> Atom | None:
+    """The array that a tensor is made of, or that makes it as wide: one that MPS lacks the dtype of
+    before others, where it is one on some way only."""
+    held = [dtype_of_list(atom) for _, atom in cases_of(source, MACS) if atom is not BOT]
+    wide = next((one for one in held if one is not None and one.v in facts.NOT_ON_MPS), None)
+    if wide is None:
+        return held[0] if held else None
+    return (
+        wide if all(one is not None and one.v == wide.v for one in held) else wide.but(maybe=True)
+    )
 
 
 def _spreads(node: ast.Call) -> bool:

@@ -6,6 +6,7 @@ import ast
 from functools import partial
 
 from mpslint.facts import machines as facts
+from mpslint.facts.complex_numbers import made_by_torch
 from mpslint.facts.handed_tensors import HANDING
 from mpslint.semantics.terms.value_tables import TENSOR_METHODS
 from mpslint.semantics.worlds.arrays import Arrays
@@ -238,11 +239,11 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
 
     def _carries(self, node: ast.Call, base: Value, moved: Value) -> None:
         """A dtype that MPS lacks is carried there, by an array, a tensor or a module."""
-        was, dtype = one(base, MACS), _dtype(moved)
+        was, (dtype, mixed) = one(base, MACS), _dtype(moved)
         if dtype is None and was.kind == INSTANCE:
             dtype = wide_dtype(was.v)
         is_module = was.kind in (INSTANCE, MODULE)
-        self.wide(moved, node, dtype, array=was.kind == ARRAY, module=is_module)
+        self.wide(moved, node, dtype, array=was.kind == ARRAY, module=is_module, mixed=mixed)
 
     def _arrived(self, node: ast.Call, base: Value, place: Value, dtype: str | None) -> Value:
         result = self.on_device(base, place, dtype)
@@ -325,6 +326,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
             self.emit(Kind.OPERATOR, node, name=name, value=base)
             if name not in facts.MIXING_METHODS:
                 self.meet(node, (base, *args, *keywords.values()))
+            base = lift(partial(_made_by_method, name), base)
             dtype = facts.OF_OTHER_DTYPE.get(name)
             if name == "type_as" and args:
                 dtype = dtype_of(one(args[0], self.frame.mask)) or "?"
@@ -372,12 +374,16 @@ def _on_cpu(atom: Atom) -> Atom:
     return atom
 
 
-def _dtype(value: Value) -> str | None:
-    """The dtype of a tensor, as a ported Mac would have it."""
-    for _, atom in cases_of(value, MACS):
-        if atom.kind in (TENSOR, MODULE, INSTANCE):
-            return dtype_of(atom)
-    return None
+def _dtype(value: Value) -> tuple[str | None, bool]:
+    """The dtype of a tensor, as a ported Mac would have it, one that MPS lacks before others; and
+    whether it has another one on some way."""
+    found = [
+        dtype_of(atom)
+        for _, atom in cases_of(value, MACS)
+        if atom.kind in (TENSOR, MODULE, INSTANCE)
+    ]
+    wide = next((dtype for dtype in found if dtype in facts.NOT_ON_MPS), None)
+    return wide or (found[0] if found else None), wide is not None and len(set(found)) > 1
 
 
 def _computed(dtype: str | None, scalar: bool, atom: Atom) -> Atom:
@@ -386,6 +392,12 @@ def _computed(dtype: str | None, scalar: bool, atom: Atom) -> Atom:
         return atom
     known = atom if dtype is None else atom.but(v=(atom.v[0], None if dtype == "?" else dtype))
     return known.but(scalar=True) if scalar else known
+
+
+def _made_by_method(name: str, atom: Atom) -> Atom:
+    """A tensor, complex or not as a method leaves it."""
+    dtype = made_by_torch(name, dtype_of(atom)) if atom.kind == TENSOR else None
+    return atom if atom.kind != TENSOR or dtype == atom.v[1] else atom.but(v=(atom.v[0], dtype))
 
 
 def _with_dtype(atom: Atom, dtype: str | None) -> Atom:

@@ -6,6 +6,7 @@ import ast
 import builtins
 
 from mpslint.facts import machines as facts
+from mpslint.facts.complex_numbers import is_complex, made_by_torch, real_of
 from mpslint.facts.priors import helper_answer, matches, names_device
 from mpslint.semantics.worlds.conditions import Conditions
 from mpslint.semantics.worlds.configurations import setting
@@ -254,7 +255,7 @@ class Names(Wrapping, Conditions):
                 return Atom(DTYPE, atom.v[1])
             if name in ("shape", "ndim", "requires_grad", "training"):
                 return ON_HOST
-            return tensor(atom.v[0], atom.v[1], atom.tests)
+            return tensor(atom.v[0], made_by_torch(name, atom.v[1]), atom.tests)
         if kind == INSTANCE:
             return self.of_instance(atom.v, name)
         if kind == CLASS:
@@ -269,6 +270,8 @@ class Names(Wrapping, Conditions):
         if kind == SEQUENCE:
             return field_of(atom, name)
         if kind == ARRAY:
+            if name in ("real", "imag") and is_complex(atom.v):
+                return atom.but(v=real_of(atom.v))
             return atom if name in ("T", "flat", "real") else ON_HOST
         return UNK
 

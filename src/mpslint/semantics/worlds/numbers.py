@@ -12,11 +12,13 @@ import ast
 from collections.abc import Iterable
 
 from mpslint.facts.arrays import INTEGER, REAL
+from mpslint.facts.complex_numbers import COMPLEX
 from mpslint.facts.machines import NOT_ON_MPS
 from mpslint.facts.python_numbers import CONSTANTS
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import (
     ARRAY,
+    BOT,
     CONST,
     HOST,
     MAPPING,
@@ -35,9 +37,11 @@ from mpslint.semantics.worlds.values import (
     tensor,
 )
 
-_KINDS = frozenset({INTEGER, REAL})
+_KINDS = frozenset({INTEGER, REAL, COMPLEX})
 WHOLE = Atom(UNKNOWN, unread=INTEGER)
 FRACTION = Atom(UNKNOWN, unread=REAL)
+_OF_NUMBERS = {REAL: "float64", COMPLEX: "complex128"}
+"""The dtype of a batch of such numbers; of any others it is int64."""
 _ALWAYS_NUMBERS = (ast.Div, ast.Sub, ast.Pow)
 """What is computed so of a number or a text is a number."""
 _TABLES = frozenset({SEQUENCE, MAPPING})
@@ -74,6 +78,8 @@ def kind_of(atom: Atom) -> str | None:
         return atom.unread
     if atom.kind == CONST and type(atom.v) in (int, float):
         return REAL if type(atom.v) is float else INTEGER
+    if atom.kind == CONST and type(atom.v) is complex:
+        return COMPLEX
     return REAL if atom.kind == NAME and atom.v in CONSTANTS else None
 
 
@@ -92,10 +98,12 @@ def computed(operator: ast.operator, a: Atom, b: Atom, found: Atom) -> Atom:
         other = b if left is not None else a
         if known is None or other.kind != HOST:
             return found
-        if known != REAL and not isinstance(operator, _ALWAYS_NUMBERS):
+        if known == INTEGER and not isinstance(operator, _ALWAYS_NUMBERS):
             return found
         if isinstance(operator, ast.Mod) and other is a:
             return found  # a text with a place for it
+    if COMPLEX in (left, right):
+        return found.but(unread=COMPLEX)
     is_real = REAL in (left, right) or isinstance(operator, ast.Div)
     if not is_real and None in (left, right):
         return found
@@ -105,8 +113,10 @@ def computed(operator: ast.operator, a: Atom, b: Atom, found: Atom) -> Atom:
 def tells(value: Value, depth: int = _DEPTH) -> bool:
     """Whether a value holds something that a batch, or a tensor, is float64 or complex128 of though
     nothing of it says so."""
-    if value.__class__ is not Atom or not depth:
+    if not depth:
         return False
+    if value.__class__ is not Atom:
+        return any(tells(atom, depth) for _, atom in cases_of(value))
     if value.kind in (ARRAY, TENSOR):
         return dtype_of(value) in NOT_ON_MPS and value.unread != ONE_OF_THEM
     if value.kind == SEQUENCE:
@@ -115,7 +125,7 @@ def tells(value: Value, depth: int = _DEPTH) -> bool:
         return any(tells(item, depth - 1) for item in value.v.values())
     if value.kind == STREAMED:
         return value.v is not None and tells(value.v, depth - 1)
-    return kind_of(value) == REAL
+    return kind_of(value) in _OF_NUMBERS
 
 
 def is_wide(value: Value) -> bool:
@@ -124,11 +134,17 @@ def is_wide(value: Value) -> bool:
 
 
 def collated(value: Value, depth: int = _DEPTH) -> Value:
-    """What the default of a loader makes of samples that are like this one."""
+    """What the default of a loader makes of samples that are like this one; float64, perhaps, of
+    what is so on some way."""
+    if value.__class__ is not Atom:
+        made = [one(collated(item, depth), ALL) for _, item in cases_of(value) if item is not BOT]
+        wide = next((item for item in made if is_wide(item)), None)
+        if wide is not None and all(item.kind == TENSOR for item in made):
+            return wide if all(item.v == wide.v for item in made) else wide.but(maybe=True)
     atom = one(value, ALL)
     kind = kind_of(atom)
     if kind is not None:
-        return tensor("cpu", "float64" if kind == REAL else "int64")
+        return tensor("cpu", _OF_NUMBERS.get(kind, "int64"))
     if atom.kind == TENSOR:
         return tensor(*atom.v)
     if atom.kind == ARRAY:

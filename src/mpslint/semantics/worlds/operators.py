@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mpslint.facts.arrays import INTEGERS, REAL
+from mpslint.facts.arrays import INTEGERS, REAL, combined_with_complex
+from mpslint.facts.complex_numbers import COMPLEX, is_complex, met_by_number
 from mpslint.semantics.worlds.configurations import setting
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.loaded import entry, is_loaded
@@ -109,9 +110,14 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
             return tensor("?")
         wide = right.kind == TENSOR and right.v[1] != left.v[1]
         scalar = left.scalar and (right.kind != TENSOR or right.scalar)
-        return tensor(left.v[0], None if wide else left.v[1], scalar=scalar)
+        dtype = met_by_number(left.v[1]) if kind_of(right) == COMPLEX else left.v[1]
+        return tensor(left.v[0], None if wide else dtype, scalar=scalar)
     if a.kind == ARRAY or b.kind == ARRAY:
         array, other = (a, b) if a.kind == ARRAY else (b, a)
+        if kind_of(other) == COMPLEX:
+            return Atom(ARRAY, combined_with_complex(array.v), scalar=array.scalar)
+        if other.kind == ARRAY and is_complex(array.v) != is_complex(other.v):
+            return _with_complex(array, other)
         if array.v in INTEGERS and _is_float64(other):
             return other if other.kind == ARRAY else Atom(ARRAY, "float64")
         if other.kind == ARRAY and other.v == "float64" and not (array.scalar or other.scalar):
@@ -148,6 +154,13 @@ def divided(a: Atom, b: Atom) -> Atom:
 def _is_float64(atom: Atom) -> bool:
     """A number with a point, or an array of NumPy's own kind of them."""
     return kind_of(atom) == REAL or (atom.kind == ARRAY and atom.v == "float64")
+
+
+def _with_complex(a: Atom, b: Atom) -> Atom:
+    """Of two arrays one of which is complex."""
+    wide = {a.v, b.v} & {"complex128", "float64"}
+    known = None not in (a.v, b.v) and not (a.scalar or b.scalar)
+    return Atom(ARRAY, "complex128" if wide and known else None, scalar=a.scalar and b.scalar)
 
 
 def _met(other: Atom) -> Atom:

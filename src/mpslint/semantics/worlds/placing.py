@@ -214,14 +214,17 @@ class Placing(Counts):
         *,
         array: bool = False,
         module: bool = False,
+        mixed: bool = False,
     ) -> None:
         """A tensor that has a dtype which MPS lacks, where it is on mps once ported, or a `module`
-        that holds one."""
+        that holds one; `mixed`: on some way it has another one."""
         if dtype not in facts.NOT_ON_MPS:
             return
         worlds = 0
-        tests, likely, one_of_them = self.frame.tests, False, False
+        tests, likely, one_of_them = self.frame.tests, mixed, False
         for mask, atom in cases_of(value, self.frame.mask & MACS):
+            if mixed and dtype_of(atom) != dtype:
+                continue
             if atom.kind != DEVICE and where(atom) == "mps":
                 worlds |= mask
                 tests |= atom.tests

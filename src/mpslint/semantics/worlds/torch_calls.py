@@ -6,6 +6,7 @@ import ast
 from functools import partial
 
 from mpslint.facts import machines as facts
+from mpslint.facts.complex_numbers import made_by_torch
 from mpslint.facts.priors import call_worlds, names_process
 from mpslint.facts.runtime import cuda_names
 from mpslint.semantics.syntax.expressions import last_name
@@ -425,10 +426,11 @@ class TorchCalls(Makers, Calls):
         if one(keywords.get("out", NONE), ALL).kind == TENSOR:
             return keywords["out"]
         dtype = self.dtype_of(keywords.get("dtype")) or facts.OF_OTHER_DTYPE.get(short)
-        scalar = last in facts.REDUCING or short.endswith(("_loss", "entropy"))
+        made = partial(made_by_torch, short)
+        flat = last in facts.REDUCING or short.endswith(("_loss", "entropy"))
         return lift(
             lambda atom: (
-                tensor(atom.v[0], dtype or atom.v[1], atom.tests, scalar=scalar or atom.scalar)
+                tensor(atom.v[0], dtype or made(atom.v[1]), atom.tests, scalar=flat or atom.scalar)
                 if atom.kind == TENSOR
                 else UNK
             ),

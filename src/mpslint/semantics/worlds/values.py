@@ -194,6 +194,7 @@ def same(a: Atom, b: Atom) -> bool:
         and a.placed == b.placed
         and a.scalar == b.scalar
         and a.wrapped is b.wrapped
+        and a.unread == b.unread
     )
 
 

@@ -192,7 +192,7 @@ class _Constructor:
 
     def _tensor(self, value: ast.expr) -> str | None:
         """The dtype of a tensor, where it is sure: by what is written, or by what it was when the
-        file was run, which tells no complex numbers from those that they are made of."""
+        file was run."""
         home, written = self._cls.home, self._written(value)
         seen = home.wide_parts.get(value) if home is not None else None
         return written if written is not None or seen is None else str(seen)

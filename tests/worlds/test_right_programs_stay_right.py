@@ -9,6 +9,8 @@ from .mac_programs import Fixed, fixed_programs
 
 NEVER_ON_MPS = frozenset(
     {
+        "arrays_of_another_file",
+        "batches_of_another_file",
         "cast_on_the_host",
         "config_switch",
         "double_by_default",

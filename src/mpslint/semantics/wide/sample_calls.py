@@ -10,10 +10,12 @@ from mpslint.facts.python_numbers import FRACTIONS, PICKING, SAMPLING
 from mpslint.facts.python_numbers import WHOLE as WHOLE_FUNCTIONS
 from mpslint.semantics.wide.sample_values import (
     ANY,
+    GENERATOR,
     INTEGERS,
     NARROW,
     PICTURE,
     PLAIN,
+    UNREAD,
     WHOLE,
     WIDE,
     Many,
@@ -72,7 +74,7 @@ def called(maker: Value | None, given: Iterable[Value | None]) -> Value | None:
     """What an object gives that is called: one of torch's, or what is made of a picture, which no
     batch can be made of, is a tensor."""
     kinds = {worst(one) for one in given}
-    if maker == NARROW or PICTURE in kinds:
+    if maker in (NARROW, UNREAD) or PICTURE in kinds:
         return WIDE if WIDE in kinds else NARROW
     return ANY
 
@@ -112,9 +114,10 @@ def _of_torch(last: str, node: ast.Call, of: _Of) -> Value:
     if last == "DoubleTensor":
         return WIDE
     if last in _FROM_ARRAYS and last.islower() and node.args:
-        return WIDE if worst(of(node.args[0])) == WIDE else NARROW
+        kind = worst(of(node.args[0]))
+        return UNREAD if kind == ANY and last == "from_numpy" else _tensor(kind)
     if last in ("stack", "cat") and node.args:
-        return WIDE if worst(of(node.args[0])) == WIDE else NARROW
+        return _tensor(worst(of(node.args[0])))
     return NARROW
 
 
@@ -148,10 +151,16 @@ def _of_numpy(function: str, node: ast.Call, of: _Of) -> Value:
     if function in arrays.MADE_WIDE:
         told = [one for one in node.args[1:2] if function in ("zeros", "ones", "empty")]
         return of_dtype(ast.unparse(told[0])) if told else WIDE
+    if function in arrays.GENERATORS:
+        return GENERATOR
     if function.startswith("random."):
         if last in ("choice", "permutation"):
             return array_of(values[0]) if values else ANY
-        return INTEGERS if last in ("randint", "integers", "binomial") else WIDE
+        if last in ("randint", "integers", "binomial"):
+            return INTEGERS
+        sized = arrays.size_at(last)
+        is_one = sized is not None and len(node.args) <= sized and not _is_sized_by_name(node)
+        return PLAIN if is_one else WIDE
     kinds = [array_of(one) for one in values]
     if not kinds:
         return ANY
@@ -175,11 +184,17 @@ def _of_numpy(function: str, node: ast.Call, of: _Of) -> Value:
     return kinds[0]
 
 
+def _is_sized_by_name(node: ast.Call) -> bool:
+    return any(one.arg in ("size", None) for one in node.keywords)
+
+
 def call_of_method(name: str, owner: Value | None, node: ast.Call, of: _Of) -> Value | None:
     """What a method gives of a value."""
     kind = worst(owner)
     if kind == PICTURE:
         return PICTURE
+    if kind == GENERATOR:
+        return _of_numpy(f"random.{name}", node, of)
     if name == "double":
         return WIDE
     if name in batches.CASTING:
@@ -188,7 +203,7 @@ def call_of_method(name: str, owner: Value | None, node: ast.Call, of: _Of) -> V
         told = " ".join(ast.unparse(one) for one in (*node.args, *node.keywords))
         return WIDE if any(word in told for word in _DOUBLE) else _tensor(kind)
     if name in ("item", "tolist"):
-        return {WIDE: PLAIN, NARROW: ANY, INTEGERS: WHOLE}.get(kind, kind)
+        return {WIDE: PLAIN, NARROW: ANY, UNREAD: ANY, INTEGERS: WHOLE}.get(kind, kind)
     if name in batches.COUNTING:
         return INTEGERS if name.startswith(("arg", "nonzero")) else WHOLE
     if name in batches.SPELLING:
@@ -217,7 +232,7 @@ def _is_sized(node: ast.Call) -> bool:
 
 
 def _tensor(kind: str) -> str:
-    return WIDE if kind == WIDE else NARROW
+    return kind if kind in (WIDE, UNREAD) else NARROW
 
 
 def _cast(name: str, node: ast.Call, kind: str) -> str:

@@ -22,6 +22,7 @@ NEVER_ON_MPS = frozenset(
         "fractions_moved_by_helper",
         "fractions_of_a_generator",
         "fractions_read_from_json",
+        "moved_by_a_lambda",
     }
 )
 """What they compute in float64, or may move so, or with an operator that MPS lacks, or whose user

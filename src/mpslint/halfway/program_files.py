@@ -18,6 +18,7 @@ from mpslint.halfway import (
     understood_packages,
     weight_reads,
     wide_batches,
+    wide_moves,
 )
 from mpslint.halfway.data_sets import DataSets
 from mpslint.halfway.other_files import OtherFiles
@@ -136,7 +137,8 @@ class ProgramFiles:
         if wide:
             kinds |= wide_batches.KINDS
         returned = self._returned.around(path) if b"torch" in text else {}
-        tree = tree_of() if kinds or returned else None
+        moves = wide_moves.may_move(text)
+        tree = tree_of() if kinds or returned or moves else None
         if tree is None:
             return []
         nodes = of_kinds(tree, kinds)
@@ -155,6 +157,8 @@ class ProgramFiles:
             doubts += [Doubt(*one, only_if_ran=True) for one in weight_reads.read(nodes)]
         if wide:
             doubts += [Doubt(*one) for one in self._data_sets.taken(path, tree, nodes, wide)]
+        if moves:
+            doubts += [Doubt(*one) for one in wide_moves.wide_moves(tree)]
         if returned:
             doubts += [Doubt(*one) for one in self._returned.taken(path, tree, returned)]
         return doubts

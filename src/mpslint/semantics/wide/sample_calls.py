@@ -33,7 +33,7 @@ from mpslint.semantics.wide.sample_values import (
 _Of = Callable[[ast.expr], Value | None]
 _DOUBLE = ("float64", "double", "Double")
 _KEEPING = frozenset({"list", "tuple", "sorted", "set", "reversed", "iter", "deque", "next"})
-_FROM_ARRAYS = frozenset({"from_numpy", "as_tensor", "tensor", "FloatTensor", "Tensor"})
+_FROM_ARRAYS = frozenset({"from_numpy", "as_tensor", "tensor", "asarray", "FloatTensor", "Tensor"})
 _NARROW_NUMBERS = frozenset({"float32", "float16", "half", "single"})
 _WIDE_NUMBERS = frozenset({"float64", "double", "float_", "longdouble"})
 
@@ -72,7 +72,9 @@ def call_of_builtin(name: str, node: ast.Call, of: _Of) -> Value | None:
 
 def called(maker: Value | None, given: Iterable[Value | None]) -> Value | None:
     """What an object gives that is called: one of torch's, or what is made of a picture, which no
-    batch can be made of, is a tensor."""
+    batch can be made of, is a tensor. A function that is one by its maker gives what that does."""
+    if maker == WIDE:
+        return WIDE
     kinds = {worst(one) for one in given}
     if maker in (NARROW, UNREAD) or PICTURE in kinds:
         return WIDE if WIDE in kinds else NARROW
@@ -100,6 +102,9 @@ def imported(name: str, node: ast.Call, of: _Of) -> Value | None:
         return PLAIN
     if name in WHOLE_FUNCTIONS or name.startswith("os.path."):
         return WHOLE
+    if name == "functools.partial" and node.args:
+        made = ast.Call(node.args[0], node.args[1:], node.keywords)
+        return of(ast.copy_location(made, node))
     if name in PICKING:
         return each(of(node.args[0])) if node.args else ANY
     if name in SAMPLING or name == "copy.deepcopy" or name == "collections.deque":
@@ -107,10 +112,21 @@ def imported(name: str, node: ast.Call, of: _Of) -> Value | None:
     return called(None, map(of, node.args))
 
 
+def _row(node: ast.Call, of: _Of) -> Value:
+    if any(isinstance(one, ast.Starred) for one in node.args):
+        return Many(all_together(map(of, node.args)))
+    return Row(tuple(of(one) or NARROW for one in node.args))
+
+
 def _of_torch(last: str, node: ast.Call, of: _Of) -> Value:
+    if last == "TensorDataset":
+        return Many(_row(node, of))
+    if last == "DataLoader":
+        data = of(node.args[0]) if node.args else None
+        return data if isinstance(data, Many) else NARROW
     dtype = _dtype(node)
     if dtype is not None:
-        return WIDE if any(word in dtype for word in _DOUBLE) else NARROW
+        return WIDE if _is_wide(dtype) else NARROW
     if last == "DoubleTensor":
         return WIDE
     if last in _FROM_ARRAYS and last.islower() and node.args:
@@ -123,6 +139,11 @@ def _of_torch(last: str, node: ast.Call, of: _Of) -> Value:
 
 def _dtype(node: ast.Call) -> str | None:
     return next((ast.unparse(one.value) for one in node.keywords if one.arg == "dtype"), None)
+
+
+def _is_wide(dtype: str) -> bool:
+    """Whether a dtype, as it is spelled, is float64 where the machine has MPS."""
+    return any(word in dtype for word in _DOUBLE) and "mps" not in dtype
 
 
 def of_dtype(text: str) -> str:
@@ -201,7 +222,7 @@ def call_of_method(name: str, owner: Value | None, node: ast.Call, of: _Of) -> V
         return _cast(name, node, kind)
     if name == "to":
         told = " ".join(ast.unparse(one) for one in (*node.args, *node.keywords))
-        return WIDE if any(word in told for word in _DOUBLE) else _tensor(kind)
+        return WIDE if _is_wide(told) else _tensor(kind)
     if name in ("item", "tolist"):
         return {WIDE: PLAIN, NARROW: ANY, UNREAD: ANY, INTEGERS: WHOLE}.get(kind, kind)
     if name in batches.COUNTING:

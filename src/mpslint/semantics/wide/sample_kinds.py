@@ -323,6 +323,9 @@ class SampleKinds:
             return Many(self.value(node.elt, self._comprehended(node, scope, row), row))
         if isinstance(node, ast.DictComp):
             return Many(self.value(node.value, self._comprehended(node, scope, row), row))
+        if isinstance(node, ast.Lambda):
+            given: dict[str, Value | None] = {one.arg: ANY for one in node.args.args}
+            return self.value(node.body, scope.within(given), row)
         if isinstance(node, ast.Subscript):
             return item(of(node.value), node.slice)
         return self._call(node, scope, row) if isinstance(node, ast.Call) else ANY

@@ -66,3 +66,85 @@ def test_what_is_not_known_to_be_float64_keeps_nothing_back(
     cli: Cli, project: Path, text: str
 ) -> None:
     assert is_moved_as_it_is(cli, project, text)
+
+
+NETWORK = (
+    "class Net(torch.nn.Module):\n"
+    "    def __init__(self, mean=None):\n        super().__init__()\n"
+    "        betas = np.linspace(0.1, 0.2, 3)\n{}\n"
+    "    def forward(self, x):\n        return x\n\n\n"
+    "net = Net({}).to(device)\nprint(net(torch.ones(3, device=device)))\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        (
+            "        reg = lambda name, val: self.register_buffer(name, torch.tensor(val))\n"
+            "        reg('alphas', 1 - betas)\n",
+            "",
+        ),
+        (
+            "        for name, table in {'a': betas, 'b': np.sqrt(betas)}.items():\n"
+            "            self.register_buffer(name, torch.from_numpy(table))\n",
+            "",
+        ),
+        (
+            "        self.register_buffer('mean', torch.as_tensor(mean).view(1, -1))\n",
+            "np.random.rand(8, 3).mean(axis=0)",
+        ),
+        ("        self.register_buffer('scale', torch.tensor([1.0 / 3], dtype=float))\n", ""),
+        ("        self.weight = torch.nn.Parameter(torch.tensor(betas))\n", ""),
+        (
+            "        self.every = torch.nn.ParameterList(\n"
+            "            [torch.nn.Parameter(torch.tensor(one)) for one in (betas, 1 - betas)]\n"
+            "        )\n",
+            "",
+        ),
+        (
+            "        self.loss = torch.nn.BCEWithLogitsLoss(pos_weight=torch.as_tensor(betas))\n",
+            "",
+        ),
+        ("        self.register_buffer('mean', torch.from_numpy(mean))\n", "np.load('a.npy')"),
+    ],
+)
+def test_a_module_that_keeps_float64_is_not_brought_to_mps(
+    cli: Cli, project: Path, made: str, given: str
+) -> None:
+    assert not is_moved_as_it_is(cli, project, NETWORK.format(made, given))
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        ("        self.register_buffer('betas', torch.tensor(betas, dtype=torch.float32))\n", ""),
+        ("        self.register_buffer('betas', torch.from_numpy(betas).float())\n", ""),
+        (
+            "        to_torch = functools.partial(torch.tensor, dtype=torch.float32)\n"
+            "        self.register_buffer('betas', to_torch(betas))\n",
+            "",
+        ),
+        (
+            "        to_torch = lambda a: torch.tensor(a).float()\n"
+            "        self.register_buffer('betas', to_torch(betas))\n",
+            "",
+        ),
+        ("        self.register_buffer('mean', torch.tensor(mean))\n", "[0.5, 0.25]"),
+        (
+            "        self.register_buffer('mean', torch.from_numpy(mean))\n",
+            "betas.astype(np.float32)",
+        ),
+        ("        self.weight = torch.nn.Parameter(torch.tensor(mean))\n", "0.5"),
+        (
+            "        with torch.no_grad():\n            kept = np.exp(betas).tolist()\n"
+            "            kept = torch.tensor(kept)\n        self.kept = torch.nn.Parameter(kept)\n",
+            "",
+        ),
+        ("        self.scale = torch.nn.Parameter(torch.ones([]) * np.log(1 / 0.07))\n", ""),
+        ("        self.scale = torch.nn.Parameter(mean * np.log(1 / 0.07))\n", ""),
+    ],
+)
+def test_a_module_that_keeps_float32_is(cli: Cli, project: Path, made: str, given: str) -> None:
+    given = given.replace("betas", "np.ones(3)")
+    assert is_moved_as_it_is(cli, project, NETWORK.format(made, given))

@@ -7,12 +7,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from mpslint.facts.arrays import MEANS
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.wide.class_parts import is_static, method_of, parameters
 from mpslint.semantics.wide.sample_kinds import SampleKinds
 from mpslint.semantics.wide.sample_scopes import Scope
-from mpslint.semantics.wide.sample_values import ANY, WIDE, Value, all_together, each, worst
+from mpslint.semantics.wide.sample_values import (
+    ANY,
+    PLAIN,
+    WHOLE,
+    WIDE,
+    Value,
+    all_together,
+    each,
+    worst,
+)
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 _MAPPING = ("map", "starmap")
@@ -50,11 +60,10 @@ class MovedKinds(SampleKinds):
             if isinstance(node, FUNCTIONS):
                 self._visit(node.body, self._scope(node, self._methods.get(id(node))), ())
 
-    def wide(self) -> Iterator[ast.Call]:
-        """The calls that move what is float64."""
+    def kinds(self) -> Iterator[tuple[ast.Call, str]]:
+        """The calls that move something, each with the kind of that."""
         for moved, place in self._moves:
-            if worst(self._at(moved, place)) == WIDE:
-                yield place.call
+            yield place.call, worst(self._at(moved, place))
 
     def _visit(
         self,
@@ -94,6 +103,13 @@ class MovedKinds(SampleKinds):
             else:
                 scope = self._comprehended(one, scope, row)
         return self.value(node, scope, row)
+
+    def _computed(self, node: ast.BinOp, of: Callable[[ast.expr], Value | None]) -> Value | None:
+        found = super()._computed(node, of)
+        sides = {worst(of(one)): one for one in (node.left, node.right)}
+        if found == ANY and sides.keys() == {ANY, WIDE} and not _is_one(sides[WIDE], of):
+            return WIDE  # By whatever an array of float64 is divided, it stays one.
+        return found
 
     # what functions are given
 
@@ -147,6 +163,15 @@ class MovedKinds(SampleKinds):
             )
             if is_meant and 0 <= at < len(rest):
                 yield each(self._at(rest[at], place))
+
+
+def _is_one(node: ast.expr, of: Callable[[ast.expr], Value | None]) -> bool:
+    """Whether NumPy gives a single number: `np.log(0.5)`, `np.mean(kept)`. A tensor keeps its dtype
+    beside one."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return isinstance(node, ast.Call) and _name(node.func) in MEANS and not node.keywords
+    is_mean = _name(node.func) in MEANS and len(node.args) == 1 and not node.keywords
+    return is_mean or all(of(one) in (PLAIN, WHOLE) for one in node.args)
 
 
 def _name(node: ast.expr) -> str:

@@ -72,9 +72,7 @@ def call_of_builtin(name: str, node: ast.Call, of: _Of) -> Value | None:
 
 def called(maker: Value | None, given: Iterable[Value | None]) -> Value | None:
     """What an object gives that is called: one of torch's, or what is made of a picture, which no
-    batch can be made of, is a tensor. A function that is one by its maker gives what that does."""
-    if maker == WIDE:
-        return WIDE
+    batch can be made of, is a tensor."""
     kinds = {worst(one) for one in given}
     if maker in (NARROW, UNREAD) or PICTURE in kinds:
         return WIDE if WIDE in kinds else NARROW
@@ -102,9 +100,6 @@ def imported(name: str, node: ast.Call, of: _Of) -> Value | None:
         return PLAIN
     if name in WHOLE_FUNCTIONS or name.startswith("os.path."):
         return WHOLE
-    if name == "functools.partial" and node.args:
-        made = ast.Call(node.args[0], node.args[1:], node.keywords)
-        return of(ast.copy_location(made, node))
     if name in PICKING:
         return each(of(node.args[0])) if node.args else ANY
     if name in SAMPLING or name == "copy.deepcopy" or name == "collections.deque":
@@ -142,8 +137,10 @@ def _dtype(node: ast.Call) -> str | None:
 
 
 def _is_wide(dtype: str) -> bool:
-    """Whether a dtype, as it is spelled, is float64 where the machine has MPS."""
-    return any(word in dtype for word in _DOUBLE) and "mps" not in dtype
+    """Whether a dtype of torch, as it is spelled, is float64 where the machine has MPS, as `float`
+    of Python is."""
+    is_double = any(word in dtype for word in _DOUBLE) and "mps" not in dtype
+    return is_double or dtype == "float"
 
 
 def of_dtype(text: str) -> str:

@@ -323,9 +323,6 @@ class SampleKinds:
             return Many(self.value(node.elt, self._comprehended(node, scope, row), row))
         if isinstance(node, ast.DictComp):
             return Many(self.value(node.value, self._comprehended(node, scope, row), row))
-        if isinstance(node, ast.Lambda):
-            given: dict[str, Value | None] = {one.arg: ANY for one in node.args.args}
-            return self.value(node.body, scope.within(given), row)
         if isinstance(node, ast.Subscript):
             return item(of(node.value), node.slice)
         return self._call(node, scope, row) if isinstance(node, ast.Call) else ANY
@@ -405,6 +402,14 @@ class SampleKinds:
                 return self._returned(own, None, self._arguments(own, node, of, 0))
             if function.id in self._classes:
                 return self._made(self._classes[function.id], node, of)
+            named = self._named_function(function.id, scope, row)
+            if isinstance(named, ast.Lambda):
+                names = (one.arg for one in named.args.args)
+                given = dict(zip(names, map(of, node.args), strict=False))
+                return self.value(named.body, scope.within(given), row)
+            if named is not None:
+                every = [*named.args[1:], *node.args], [*named.keywords, *node.keywords]
+                return of(ast.copy_location(ast.Call(named.args[0], *every), node))
             made = call_of_builtin(function.id, node, of)
             return made if made != ANY else called(of(function), map(of, node.args))
         if not isinstance(function, ast.Attribute):
@@ -439,6 +444,15 @@ class SampleKinds:
             for one, klass in methods
         ]
         return all_together(values)
+
+    def _named_function(self, name: str, scope: Scope, row: int) -> ast.Lambda | ast.Call | None:
+        """The one lambda that a name stands for, or `functools.partial` with what it is given."""
+        some = before(scope.bindings.get(name, []), row)
+        some = some or before(self._module.bindings.get(name, []), _LAST)
+        value = some[0].value if len(some) == 1 and not some[0].steps else None
+        if isinstance(value, ast.Call) and value.args:
+            return value if self._qualified(value.func) == "functools.partial" else None
+        return value if isinstance(value, ast.Lambda) else None
 
     def _made(
         self, klass: ast.ClassDef, node: ast.Call, of: Callable[[ast.expr], Value | None]

@@ -148,3 +148,33 @@ def test_a_module_that_keeps_float64_is_not_brought_to_mps(
 def test_a_module_that_keeps_float32_is(cli: Cli, project: Path, made: str, given: str) -> None:
     given = given.replace("betas", "np.ones(3)")
     assert is_moved_as_it_is(cli, project, NETWORK.format(made, given))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "np.einsum('i,i->i', np.ones(3), np.ones(3))",
+        "np.frombuffer(bytes(24))",
+        "(np.arange(3) > 1) * 1.0",
+        "np.floor(np.arange(3)) / 2",
+        "np.random.choice([0.1, 0.2], 3)",
+        "np.array(list(map(float, '123')))",
+        "np.hstack((np.ones(3, dtype=np.float32), np.ones(3)))",
+        "np.array(list(zip(*[(at / 2, at) for at in range(3)]))[0])",
+    ],
+)
+def test_what_numpy_makes_float64_of_is_known(cli: Cli, project: Path, made: str) -> None:
+    assert not is_moved_as_it_is(cli, project, f"x = {made}\nprint(torch.tensor(x).to(device))\n")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "np.einsum('i,i->i', np.ones(3, dtype=np.float32), np.ones(3, dtype=np.float32))",
+        "np.frombuffer(bytes(24), np.float32)",
+        "(np.arange(3) > 1) * 1",
+        "np.array(list(zip(*[(at / 2, at) for at in range(3)]))[1])",
+    ],
+)
+def test_what_numpy_makes_none_of_is(cli: Cli, project: Path, made: str) -> None:
+    assert is_moved_as_it_is(cli, project, f"x = {made}\nprint(torch.tensor(x).to(device))\n")

@@ -18,6 +18,7 @@ from mpslint.semantics.wide.sample_values import (
     UNREAD,
     WHOLE,
     WIDE,
+    WORST,
     Many,
     Row,
     Table,
@@ -63,6 +64,9 @@ def call_of_builtin(name: str, node: ast.Call, of: _Of) -> Value | None:
         return Many(WHOLE)
     if name == "enumerate":
         return Many(Row((WHOLE, each(first) or NARROW)))
+    if name == "zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
+        rows = each(of(node.args[0].value))  # `xs, ys = zip(*rows)`
+        return Row(tuple(map(Many, rows.parts))) if isinstance(rows, Row) else ANY
     if name == "zip":
         return Many(Row(tuple(each(one) or NARROW for one in values)))
     if name == "map" and len(node.args) == 2:
@@ -197,7 +201,11 @@ def _of_numpy(function: str, node: ast.Call, of: _Of) -> Value:
         return computed(ast.Add(), pair[0], pair[-1])
     if last in ("divide", "true_divide"):
         return computed(ast.Div(), kinds[0], kinds[-1])
-    if last in ("loads", "load", "frombuffer", "memmap", "fromfile", "fromiter"):
+    if last == "einsum":  # The first one says what is done with the others.
+        return min(kinds[1:], key=WORST.index, default=ANY)
+    if last in arrays.READ_WIDE:
+        return of_dtype(ast.unparse(node.args[1])) if len(node.args) > 1 else WIDE
+    if last in ("loads", "load", "memmap", "fromiter"):
         return ANY
     return kinds[0]
 
@@ -237,7 +245,9 @@ def call_of_method(name: str, owner: Value | None, node: ast.Call, of: _Of) -> V
         return Many(Row((ANY, each(owner) or NARROW)))
     if name == "values":
         return Many(each(owner))
-    if name in ("get", "pop") and (isinstance(owner, Table | Many | Row) or node.args):
+    if name in ("get", "pop") and (
+        isinstance(owner, Table | Many | Row) or node.args
+    ):
         return _looked_up(owner, node, of)
     if name in arrays.MEANS:
         return {INTEGERS: WIDE}.get(kind, kind)

@@ -40,9 +40,11 @@ from mpslint.semantics.wide.sample_scopes import Scope
 from mpslint.semantics.wide.sample_values import (
     ANY,
     ARRAYS,
+    INTEGERS,
     NARROW,
     PLAIN,
     WHOLE,
+    WIDE,
     Many,
     Row,
     Table,
@@ -313,7 +315,10 @@ class SampleKinds:
             return all_together(map(of, node.values))
         if isinstance(node, ast.UnaryOp):
             return WHOLE if isinstance(node.op, ast.Not) else of(node.operand)
-        if isinstance(node, ast.Compare | ast.JoinedStr):
+        if isinstance(node, ast.Compare):
+            kinds = {worst(of(one)) for one in (node.left, *node.comparators)}
+            return WHOLE if kinds.isdisjoint((WIDE, INTEGERS)) else INTEGERS
+        if isinstance(node, ast.JoinedStr):
             return WHOLE
         if isinstance(node, ast.BinOp):
             return self._computed(node, of)

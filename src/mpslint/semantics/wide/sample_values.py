@@ -32,7 +32,7 @@ ANY = "any"
 """Nobody knows."""
 ARRAYS = (WIDE, UNREAD, NARROW, INTEGERS)
 """What has a dtype of its own."""
-_WORST = (WIDE, PLAIN, ANY, PICTURE, UNREAD, NARROW, INTEGERS, WHOLE, GENERATOR)
+WORST = (WIDE, PLAIN, ANY, PICTURE, UNREAD, NARROW, INTEGERS, WHOLE, GENERATOR)
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 
 
@@ -92,11 +92,11 @@ def worst(value: Value | None) -> str:
         else (value.each,)
     )
     kinds = {worst(part) for part in parts} or {WHOLE}
-    return min(kinds, key=_WORST.index)
+    return min(kinds, key=WORST.index)
 
 
 def _worse(first: str, second: str) -> str:
-    return min(first, second, key=_WORST.index)
+    return min(first, second, key=WORST.index)
 
 
 def each(value: Value | None) -> Value | None:
@@ -135,4 +135,4 @@ def computed(operator: ast.operator, left: str, right: str) -> str:
         return WIDE
     if isinstance(operator, ast.Div):
         return WIDE if INTEGERS in both else PLAIN
-    return min(both, key=_WORST.index)
+    return min(both, key=WORST.index)

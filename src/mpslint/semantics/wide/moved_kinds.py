@@ -5,11 +5,12 @@ function is given is what its calls in the file give it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from mpslint.facts.arrays import MEANS
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.wide.bound_names import Binding
 from mpslint.semantics.wide.class_parts import is_static, method_of, parameters
 from mpslint.semantics.wide.sample_kinds import SampleKinds
 from mpslint.semantics.wide.sample_scopes import Scope
@@ -54,6 +55,13 @@ class MovedKinds(SampleKinds):
         }
         """What names are given, by which lambdas are called."""
         self._handed: dict[tuple[int, str], Value | None] = {}
+        self._for_cuda = {
+            row
+            for node in walk(tree)
+            if isinstance(node, ast.If) and "cuda" in ast.unparse(node.test)
+            for row in range(node.lineno, (node.body[-1].end_lineno or node.lineno) + 1)
+        }
+        """The rows of arms that no Mac runs."""
         self._methods = {id(one): klass for klass in self._classes.values() for one in klass.body}
         self._visit(tree.body, self._module, ())
         for node in walk(tree):
@@ -110,6 +118,11 @@ class MovedKinds(SampleKinds):
         if found == ANY and sides.keys() == {ANY, WIDE} and not _is_one(sides[WIDE], of):
             return WIDE  # By whatever an array of float64 is divided, it stays one.
         return found
+
+    def _put_together(self, some: Iterable[Binding], scope: Scope) -> Value | None:
+        every = list(some)
+        others = [one for one in every if one.row not in self._for_cuda]
+        return super()._put_together(others or every, scope)
 
     # what functions are given
 

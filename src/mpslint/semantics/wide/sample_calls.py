@@ -245,9 +245,7 @@ def call_of_method(name: str, owner: Value | None, node: ast.Call, of: _Of) -> V
         return Many(Row((ANY, each(owner) or NARROW)))
     if name == "values":
         return Many(each(owner))
-    if name in ("get", "pop") and (
-        isinstance(owner, Table | Many | Row) or node.args
-    ):
+    if name in ("get", "pop") and (isinstance(owner, Table | Many | Row) or node.args):
         return _looked_up(owner, node, of)
     if name in arrays.MEANS:
         return {INTEGERS: WIDE}.get(kind, kind)

@@ -111,6 +111,11 @@ def test_data_sets_settings_and_exports_of_known_packages_keep_nothing_back(
         ),
         (
             "import numpy as np\n",
+            "kept = np.load('a.npy')\nprint(torch.from_numpy(kept).to(device=device)[0].float())\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
             "kept = np.flip(np.load('a.npy'), 0)\nnet(torch.from_numpy(kept).to(device))\n",
             "may be given float64",
         ),

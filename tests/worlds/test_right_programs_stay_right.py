@@ -9,6 +9,9 @@ from .mac_programs import Fixed, fixed_programs
 
 NEVER_ON_MPS = frozenset(
     {
+        "arrays_of_another_file",
+        "batches_of_another_file",
+        "buffers_by_a_lambda",
         "cast_on_the_host",
         "config_switch",
         "double_by_default",
@@ -20,6 +23,8 @@ NEVER_ON_MPS = frozenset(
         "fractions_moved_by_helper",
         "fractions_of_a_generator",
         "fractions_read_from_json",
+        "moved_by_a_lambda",
+        "statistics_in_a_module",
     }
 )
 """What they compute in float64, or may move so, or with an operator that MPS lacks, or whose user

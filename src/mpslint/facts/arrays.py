@@ -69,6 +69,8 @@ MADE_WIDE = _words(
     """
 )
 """Functions that make float64 of nothing, or of numbers, unless a dtype is given."""
+READ_WIDE = _words("frombuffer fromfile")
+"""Functions that take bytes for float64 unless a dtype is given."""
 _SIZE_AT = {
     "rand": 0,
     "randn": 0,

@@ -65,13 +65,16 @@ class Turn:
             self._statement(statement)
 
     def called(self, function: Function, given: dict[str, Key], row: int) -> Turn:
-        turn = Turn(self._known, given, self._depth - 1)
+        turn = self._deeper(given)
         turn._row = row
         turn._takes_any = any(
             isinstance(node, ast.Name) and node.id == "isinstance" for node in walk(function)
         )
         turn.follow(function.body)
         return turn
+
+    def _deeper(self, given: dict[str, Key]) -> Turn:
+        return Turn(self._known, given, self._depth - 1)
 
     def _statement(self, node: ast.stmt) -> None:
         inner: list[ast.stmt] = []
@@ -194,7 +197,7 @@ class Turn:
 
     def _moved(self, node: ast.Call) -> None:
         function = node.func
-        if not isinstance(function, ast.Attribute) or not _is_move(node, function.attr):
+        if not isinstance(function, ast.Attribute) or not is_move(node, function.attr):
             return
         key = self.key_of(function.value)
         if key is not None and (key != ALL or self._takes_any):
@@ -308,7 +311,7 @@ def is_cast(node: ast.Call) -> bool:
     return name in ("float", "half", "type", "type_as") or (name == "to" and _casts(node))
 
 
-def _is_move(node: ast.Call, name: str) -> bool:
+def is_move(node: ast.Call, name: str) -> bool:
     if name == "cuda":
         return True
     if name != "to" or _casts(node):

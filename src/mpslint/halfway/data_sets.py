@@ -67,8 +67,8 @@ class DataSets:
         is_loss = self._is_loss((path, *users))
         wide = {name: one.parts for name, one in around.items()}
         every = {one for user in (path, *users) for one in (user, *self._files.led_to(user))}
-        casts = partial(self._has_casts, sorted(every))
-        found = wide_batches.Loops(tree, loops, wide, self._functions(path), is_loss, casts)
+        casts = partial(self.has_casts, sorted(every))
+        found = wide_batches.Loops(tree, loops, wide, self.functions_around(path), is_loss, casts)
         is_collated = any(wide_batches.collates(self._files.text_of(one)) for one in every)
         for row, text, is_slight, name in found.taken(is_collated=is_collated):
             far = around[name].far
@@ -81,7 +81,7 @@ class DataSets:
             self._wide[path] = wide_batches.handed_out(tree) if tree is not None else {}
         return self._wide[path]
 
-    def _functions(self, path: str) -> Callable[[str], list[Function]]:
+    def functions_around(self, path: str) -> Callable[[str], list[Function]]:
         """Gives the functions of a name in a file and in those that it leads to."""
         paths = (path, *self._files.led_to(path))
 
@@ -98,7 +98,8 @@ class DataSets:
 
         return functions_of
 
-    def _has_casts(self, paths: Iterable[str]) -> bool:
+    def has_casts(self, paths: Iterable[str]) -> bool:
+        """Whether a network of some files casts what it is given."""
         return any(map(self._casts, paths))
 
     def _casts(self, path: str) -> bool:

@@ -18,9 +18,11 @@ from mpslint.halfway import (
     understood_packages,
     weight_reads,
     wide_batches,
+    wide_moves,
 )
 from mpslint.halfway.data_sets import DataSets
 from mpslint.halfway.other_files import OtherFiles
+from mpslint.halfway.returned_arrays import ReturnedArrays
 from mpslint.halfway.unread_steps import OF_CUDA, Steps, beginning, cuda_objects
 from mpslint.project.layout.modules import INSTALLING
 from mpslint.project.runs.far_imports import FarImports
@@ -67,6 +69,7 @@ class ProgramFiles:
         self._led_to: dict[str, list[str]] = {}
         self._far = FarImports(self._paths, self.text_of, self._near, self._is_installed)
         self._data_sets = DataSets(self)
+        self._returned = ReturnedArrays(self, self._data_sets)
         self._others = OtherFiles(self)
         self._own: dict[tuple[str, str], bool | None] = {}
 
@@ -133,7 +136,9 @@ class ProgramFiles:
         wide = self._data_sets.around(path) if wide_batches.may_take(text) else {}
         if wide:
             kinds |= wide_batches.KINDS
-        tree = tree_of() if kinds else None
+        returned = self._returned.around(path) if b"torch" in text else {}
+        moves = wide_moves.may_move(text)
+        tree = tree_of() if kinds or returned or moves else None
         if tree is None:
             return []
         nodes = of_kinds(tree, kinds)
@@ -152,6 +157,10 @@ class ProgramFiles:
             doubts += [Doubt(*one, only_if_ran=True) for one in weight_reads.read(nodes)]
         if wide:
             doubts += [Doubt(*one) for one in self._data_sets.taken(path, tree, nodes, wide)]
+        if moves:
+            doubts += [Doubt(*one) for one in wide_moves.wide_moves(tree)]
+        if returned:
+            doubts += [Doubt(*one) for one in self._returned.taken(path, tree, returned)]
         return doubts
 
     def file_of(self, path: str, module: str) -> str | None:

@@ -171,7 +171,8 @@ def _of_call(call: ast.Call, arrays: Arrays) -> str:
 def _says_no_dtype(call: ast.Call) -> bool:
     """Whether a call moves to a device, and leaves the dtype as it is."""
     name = _last(call.func)
-    moved = name == "cuda" or (name == "to" and is_device(call) and len(call.args) == 1)
+    told = len(call.args) + sum(one.arg == "device" for one in call.keywords)
+    moved = name == "cuda" or (name == "to" and is_device(call) and told == 1)
     return moved and not any(one.arg == "dtype" for one in call.keywords)
 
 

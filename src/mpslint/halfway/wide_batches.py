@@ -76,7 +76,7 @@ class Loops:
         self._given = _given(tree)
         self._functions_of = functions_of
         self._has_casts = has_casts
-        known = Known(self._functions, is_loss, _networks(tree))
+        known = Known(self._functions, is_loss, networks(tree))
         self._turns = [(one, self._turn(one, known)) for one in self._loops]
 
     def exact(self) -> set[Key]:
@@ -227,7 +227,7 @@ def _given(tree: ast.Module) -> dict[str, list[ast.expr]]:
     return {name: given for name, given in found.items() if name not in unknown}
 
 
-def _networks(tree: ast.Module) -> frozenset[str]:
+def networks(tree: ast.Module) -> frozenset[str]:
     """What a file treats as a network: it asks for its parameters, or trains it."""
     found: set[str] = set()
     for node in walk(tree):

@@ -34,13 +34,21 @@ Bindings = dict[str, list[Binding]]
 
 def bindings_of(scope: Function | ast.Module | ast.ClassDef) -> Bindings:
     found: Bindings = {}
-    sure = set(map(id, scope.body))
+    sure = set(map(id, _always(scope.body)))
     for node in walk(scope):
         for name, binding in _given(node, id(node) in sure):
             found.setdefault(name, []).append(binding)
     for some in found.values():
         some.sort(key=lambda one: one.row)
     return found
+
+
+def _always(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """What runs whenever a body does, also below a `with`."""
+    for one in body:
+        yield one
+        if isinstance(one, ast.With):
+            yield from _always(one.body)
 
 
 def before(some: list[Binding], row: int) -> list[Binding]:

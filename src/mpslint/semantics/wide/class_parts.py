@@ -52,10 +52,19 @@ def method_of(klass: ast.ClassDef, name: str) -> Function | None:
     return None
 
 
-def has_part(klass: ast.ClassDef, name: str) -> bool:
-    return method_of(klass, name) is not None or any(
-        isinstance(one, ast.AnnAssign) and ast.unparse(one.target) == name for one in klass.body
-    )
+def parts_named(klass: ast.ClassDef) -> frozenset[str]:
+    """The methods, fields and attributes of the objects of a class."""
+    found = {one.name for one in klass.body if isinstance(one, FUNCTIONS)}
+    for statement in klass.body:
+        if isinstance(statement, ast.AnnAssign):
+            found.add(ast.unparse(statement.target))
+        elif isinstance(statement, ast.Assign):
+            found |= {one.id for one in statement.targets if isinstance(one, ast.Name)}
+    for node in walk(klass):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if isinstance(node.value, ast.Name) and node.value.id == "self":
+                found.add(node.attr)
+    return frozenset(found)
 
 
 def is_static(method: Function) -> bool:
@@ -93,3 +102,14 @@ def imported_names(tree: ast.Module) -> dict[str, str]:
                 {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
             )
     return found
+
+
+def qualified(node: ast.expr, modules: dict[str, str]) -> str:
+    """The name of what is imported, by the names that imports give; empty: it is none."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id not in modules:
+        return ""
+    return ".".join((modules[node.id], *reversed(names)))

@@ -10,12 +10,15 @@ from mpslint.facts.python_numbers import FRACTIONS, PICKING, SAMPLING
 from mpslint.facts.python_numbers import WHOLE as WHOLE_FUNCTIONS
 from mpslint.semantics.wide.sample_values import (
     ANY,
+    GENERATOR,
     INTEGERS,
     NARROW,
     PICTURE,
     PLAIN,
+    UNREAD,
     WHOLE,
     WIDE,
+    WORST,
     Many,
     Row,
     Table,
@@ -31,7 +34,7 @@ from mpslint.semantics.wide.sample_values import (
 _Of = Callable[[ast.expr], Value | None]
 _DOUBLE = ("float64", "double", "Double")
 _KEEPING = frozenset({"list", "tuple", "sorted", "set", "reversed", "iter", "deque", "next"})
-_FROM_ARRAYS = frozenset({"from_numpy", "as_tensor", "tensor", "FloatTensor", "Tensor"})
+_FROM_ARRAYS = frozenset({"from_numpy", "as_tensor", "tensor", "asarray", "FloatTensor", "Tensor"})
 _NARROW_NUMBERS = frozenset({"float32", "float16", "half", "single"})
 _WIDE_NUMBERS = frozenset({"float64", "double", "float_", "longdouble"})
 
@@ -61,6 +64,9 @@ def call_of_builtin(name: str, node: ast.Call, of: _Of) -> Value | None:
         return Many(WHOLE)
     if name == "enumerate":
         return Many(Row((WHOLE, each(first) or NARROW)))
+    if name == "zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
+        rows = each(of(node.args[0].value))  # `xs, ys = zip(*rows)`
+        return Row(tuple(map(Many, rows.parts))) if isinstance(rows, Row) else ANY
     if name == "zip":
         return Many(Row(tuple(each(one) or NARROW for one in values)))
     if name == "map" and len(node.args) == 2:
@@ -72,7 +78,7 @@ def called(maker: Value | None, given: Iterable[Value | None]) -> Value | None:
     """What an object gives that is called: one of torch's, or what is made of a picture, which no
     batch can be made of, is a tensor."""
     kinds = {worst(one) for one in given}
-    if maker == NARROW or PICTURE in kinds:
+    if maker in (NARROW, UNREAD) or PICTURE in kinds:
         return WIDE if WIDE in kinds else NARROW
     return ANY
 
@@ -105,21 +111,40 @@ def imported(name: str, node: ast.Call, of: _Of) -> Value | None:
     return called(None, map(of, node.args))
 
 
+def _row(node: ast.Call, of: _Of) -> Value:
+    if any(isinstance(one, ast.Starred) for one in node.args):
+        return Many(all_together(map(of, node.args)))
+    return Row(tuple(of(one) or NARROW for one in node.args))
+
+
 def _of_torch(last: str, node: ast.Call, of: _Of) -> Value:
+    if last == "TensorDataset":
+        return Many(_row(node, of))
+    if last == "DataLoader":
+        data = of(node.args[0]) if node.args else None
+        return data if isinstance(data, Many) else NARROW
     dtype = _dtype(node)
     if dtype is not None:
-        return WIDE if any(word in dtype for word in _DOUBLE) else NARROW
+        return WIDE if _is_wide(dtype) else NARROW
     if last == "DoubleTensor":
         return WIDE
     if last in _FROM_ARRAYS and last.islower() and node.args:
-        return WIDE if worst(of(node.args[0])) == WIDE else NARROW
+        kind = worst(of(node.args[0]))
+        return UNREAD if kind == ANY and last == "from_numpy" else _tensor(kind)
     if last in ("stack", "cat") and node.args:
-        return WIDE if worst(of(node.args[0])) == WIDE else NARROW
+        return _tensor(worst(of(node.args[0])))
     return NARROW
 
 
 def _dtype(node: ast.Call) -> str | None:
     return next((ast.unparse(one.value) for one in node.keywords if one.arg == "dtype"), None)
+
+
+def _is_wide(dtype: str) -> bool:
+    """Whether a dtype of torch, as it is spelled, is float64 where the machine has MPS, as `float`
+    of Python is."""
+    is_double = any(word in dtype for word in _DOUBLE) and "mps" not in dtype
+    return is_double or dtype == "float"
 
 
 def of_dtype(text: str) -> str:
@@ -148,10 +173,16 @@ def _of_numpy(function: str, node: ast.Call, of: _Of) -> Value:
     if function in arrays.MADE_WIDE:
         told = [one for one in node.args[1:2] if function in ("zeros", "ones", "empty")]
         return of_dtype(ast.unparse(told[0])) if told else WIDE
+    if function in arrays.GENERATORS:
+        return GENERATOR
     if function.startswith("random."):
         if last in ("choice", "permutation"):
             return array_of(values[0]) if values else ANY
-        return INTEGERS if last in ("randint", "integers", "binomial") else WIDE
+        if last in ("randint", "integers", "binomial"):
+            return INTEGERS
+        sized = arrays.size_at(last)
+        is_one = sized is not None and len(node.args) <= sized and not _is_sized_by_name(node)
+        return PLAIN if is_one else WIDE
     kinds = [array_of(one) for one in values]
     if not kinds:
         return ANY
@@ -170,9 +201,17 @@ def _of_numpy(function: str, node: ast.Call, of: _Of) -> Value:
         return computed(ast.Add(), pair[0], pair[-1])
     if last in ("divide", "true_divide"):
         return computed(ast.Div(), kinds[0], kinds[-1])
-    if last in ("loads", "load", "frombuffer", "memmap", "fromfile", "fromiter"):
+    if last == "einsum":  # The first one says what is done with the others.
+        return min(kinds[1:], key=WORST.index, default=ANY)
+    if last in arrays.READ_WIDE:
+        return of_dtype(ast.unparse(node.args[1])) if len(node.args) > 1 else WIDE
+    if last in ("loads", "load", "memmap", "fromiter"):
         return ANY
     return kinds[0]
+
+
+def _is_sized_by_name(node: ast.Call) -> bool:
+    return any(one.arg in ("size", None) for one in node.keywords)
 
 
 def call_of_method(name: str, owner: Value | None, node: ast.Call, of: _Of) -> Value | None:
@@ -180,15 +219,17 @@ def call_of_method(name: str, owner: Value | None, node: ast.Call, of: _Of) -> V
     kind = worst(owner)
     if kind == PICTURE:
         return PICTURE
+    if kind == GENERATOR:
+        return _of_numpy(f"random.{name}", node, of)
     if name == "double":
         return WIDE
     if name in batches.CASTING:
         return _cast(name, node, kind)
     if name == "to":
         told = " ".join(ast.unparse(one) for one in (*node.args, *node.keywords))
-        return WIDE if any(word in told for word in _DOUBLE) else _tensor(kind)
+        return WIDE if _is_wide(told) else _tensor(kind)
     if name in ("item", "tolist"):
-        return {WIDE: PLAIN, NARROW: ANY, INTEGERS: WHOLE}.get(kind, kind)
+        return {WIDE: PLAIN, NARROW: ANY, UNREAD: ANY, INTEGERS: WHOLE}.get(kind, kind)
     if name in batches.COUNTING:
         return INTEGERS if name.startswith(("arg", "nonzero")) else WHOLE
     if name in batches.SPELLING:
@@ -217,7 +258,7 @@ def _is_sized(node: ast.Call) -> bool:
 
 
 def _tensor(kind: str) -> str:
-    return WIDE if kind == WIDE else NARROW
+    return kind if kind in (WIDE, UNREAD) else NARROW
 
 
 def _cast(name: str, node: ast.Call, kind: str) -> str:

@@ -20,12 +20,13 @@ from mpslint.semantics.wide.bound_names import (
 from mpslint.semantics.wide.class_parts import (
     Function,
     annotated,
-    has_part,
     imported_names,
     is_static,
     item,
     method_of,
     parameters,
+    parts_named,
+    qualified,
     spread,
     told_parts,
 )
@@ -35,11 +36,15 @@ from mpslint.semantics.wide.sample_calls import (
     called,
     imported,
 )
+from mpslint.semantics.wide.sample_scopes import Scope
 from mpslint.semantics.wide.sample_values import (
     ANY,
+    ARRAYS,
+    INTEGERS,
     NARROW,
     PLAIN,
     WHOLE,
+    WIDE,
     Many,
     Row,
     Table,
@@ -56,35 +61,9 @@ Key = tuple[int, int] | str
 """A part of an item: of a tuple of so many the one at a place, of a dictionary that of a key."""
 _HANDING = ("__getitem__", "__getitems__", "__iter__")
 _DEPTH = 24
+_FEW = 3
 _LAST = 1 << 30
 _DOUBLE = ("float64", "double", "Double")
-
-
-class Scope:
-    """A function of a class, with what it is given."""
-
-    __slots__ = ("bindings", "function", "given", "klass", "known", "local", "outer")
-
-    def __init__(
-        self,
-        function: Function | ast.Module | ast.ClassDef,
-        klass: ast.ClassDef | None,
-        bindings: Bindings,
-        given: dict[str, Value | None],
-    ) -> None:
-        self.function, self.klass, self.bindings = function, klass, bindings
-        self.given = given
-        self.local: dict[str, Value | None] = {}
-        """The names of comprehensions, which stand in `outer`."""
-        self.outer = self
-        self.known: dict[tuple[str, int], Value | None] = {}
-
-    def within(self, local: dict[str, Value | None]) -> Scope:
-        """The same, in a comprehension."""
-        inner = Scope(self.function, self.klass, self.bindings, self.given)
-        inner.local = {**self.local, **local}
-        inner.outer = self.outer
-        return inner
 
 
 class SampleKinds:
@@ -94,6 +73,8 @@ class SampleKinds:
         self._classes = {one.name: one for one in walk(tree) if isinstance(one, ast.ClassDef)}
         self._modules = imported_names(tree)
         self._bindings: dict[int, Bindings] = {}
+        self._named: dict[str, frozenset[str]] = {}
+        """By class what its objects have."""
         self._busy: set[tuple[int, str, int]] = set()
         self._known: dict[tuple[int, str], Value | None] = {}
         self._depth = 0
@@ -110,6 +91,15 @@ class SampleKinds:
             if kinds:
                 found[klass.name] = kinds
         return found
+
+    def returned(self, name: str) -> Value | None:
+        """What the functions and methods of a name give, to whoever calls them from elsewhere."""
+        found = [self._returned(self._functions[name], None, {})] if name in self._functions else []
+        for klass in self._classes.values():
+            method = method_of(klass, name)
+            if method is not None:
+                found.append(self._returned(method, klass, {}))
+        return all_together(found)
 
     def _parts_of(self, klass: ast.ClassDef) -> Iterator[tuple[Key, str]]:
         method = next((one for name in _HANDING if (one := method_of(klass, name))), None)
@@ -162,6 +152,8 @@ class SampleKinds:
             if one.is_sure and STORED in one.steps and isinstance(found, Table):
                 assert isinstance(value, Table)
                 found = Table({**found.keys, **value.keys})
+            elif found in ARRAYS and {APPENDED, STORED} & {*one.steps}:
+                pass  # What is put into an array becomes of its dtype.
             else:
                 found = together(found, value)
         return found
@@ -323,7 +315,10 @@ class SampleKinds:
             return all_together(map(of, node.values))
         if isinstance(node, ast.UnaryOp):
             return WHOLE if isinstance(node.op, ast.Not) else of(node.operand)
-        if isinstance(node, ast.Compare | ast.JoinedStr):
+        if isinstance(node, ast.Compare):
+            kinds = {worst(of(one)) for one in (node.left, *node.comparators)}
+            return WHOLE if kinds.isdisjoint((WIDE, INTEGERS)) else INTEGERS
+        if isinstance(node, ast.JoinedStr):
             return WHOLE
         if isinstance(node, ast.BinOp):
             return self._computed(node, of)
@@ -383,22 +378,19 @@ class SampleKinds:
             return value
         if isinstance(value, Table):
             return value.keys.get(name, ANY)
-        told = {
-            self._own(name, klass)
-            for klass in self._classes.values()
-            if klass is not scope.klass and has_part(klass, name)
-        }
+        told = [self._own(name, klass) for klass in self._having(name, scope)]
         return all_together(told) if told else ANY
+
+    def _having(self, name: str, scope: Scope) -> list[ast.ClassDef]:
+        """The other classes of the file of which an object may be that is asked for a name."""
+        if not self._named:
+            self._named = {key: parts_named(one) for key, one in self._classes.items()}
+        every = (one for key, one in self._classes.items() if name in self._named[key])
+        return [one for one in every if one is not scope.klass]
 
     def _qualified(self, node: ast.expr) -> str:
         """The name of what is imported, with its package's own name."""
-        names: list[str] = []
-        while isinstance(node, ast.Attribute):
-            names.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name) or node.id not in self._modules:
-            return ""
-        return ".".join((self._modules[node.id], *reversed(names)))
+        return qualified(node, self._modules)
 
     def _call(self, node: ast.Call, scope: Scope, row: int) -> Value | None:
         def of(one: ast.expr) -> Value | None:
@@ -407,15 +399,22 @@ class SampleKinds:
         function = node.func
         if any(one.arg == "return_tensors" for one in node.keywords):
             return NARROW
-        qualified = self._qualified(function)
-        if qualified:
-            return imported(qualified, node, of)
+        if spelled := self._qualified(function):
+            return imported(spelled, node, of)
         if isinstance(function, ast.Name):
             own = self._functions.get(function.id)
             if own is not None:
                 return self._returned(own, None, self._arguments(own, node, of, 0))
             if function.id in self._classes:
                 return self._made(self._classes[function.id], node, of)
+            named = self._named_function(function.id, scope, row)
+            if isinstance(named, ast.Lambda):
+                names = (one.arg for one in named.args.args)
+                given = dict(zip(names, map(of, node.args), strict=False))
+                return self.value(named.body, scope.within(given), row)
+            if named is not None:
+                every = [*named.args[1:], *node.args], [*named.keywords, *node.keywords]
+                return of(ast.copy_location(ast.Call(named.args[0], *every), node))
             made = call_of_builtin(function.id, node, of)
             return made if made != ANY else called(of(function), map(of, node.args))
         if not isinstance(function, ast.Attribute):
@@ -426,7 +425,9 @@ class SampleKinds:
                 *parameters(scope.function)[:1],
                 scope.klass.name,
             )
-            method = self._inherited(scope.klass, function.attr) if is_own else None
+            above = ast.unparse(holder) == "super()"
+            name = function.attr if is_own or above else ""
+            method = self._inherited(scope.klass, name, above=above)
             if method is not None:
                 skipped = 0 if is_static(method) else 1
                 return self._returned(
@@ -437,7 +438,26 @@ class SampleKinds:
                 return called(maker, map(of, node.args))
         if ast.unparse(holder) == "super()":
             return ANY
-        return call_of_method(function.attr, of(holder), node, of)
+        value = of(holder)
+        found = call_of_method(function.attr, value, node, of)
+        others = self._having(function.attr, scope) if value == found == ANY else []
+        methods = [(one, klass) for klass in others if (one := method_of(klass, function.attr))]
+        if not 0 < len(methods) <= _FEW:
+            return found
+        values = [
+            self._returned(one, klass, self._arguments(one, node, of, 0 if is_static(one) else 1))
+            for one, klass in methods
+        ]
+        return all_together(values)
+
+    def _named_function(self, name: str, scope: Scope, row: int) -> ast.Lambda | ast.Call | None:
+        """The one lambda that a name stands for, or `functools.partial` with what it is given."""
+        some = before(scope.bindings.get(name, []), row)
+        some = some or before(self._module.bindings.get(name, []), _LAST)
+        value = some[0].value if len(some) == 1 and not some[0].steps else None
+        if isinstance(value, ast.Call) and value.args:
+            return value if self._qualified(value.func) == "functools.partial" else None
+        return value if isinstance(value, ast.Lambda) else None
 
     def _made(
         self, klass: ast.ClassDef, node: ast.Call, of: Callable[[ast.expr], Value | None]
@@ -456,8 +476,8 @@ class SampleKinds:
         told = {name: self._own(name, klass) or ANY for name in (*fields, *methods)}
         return Table({name: given.get(name) or kind for name, kind in told.items()})
 
-    def _inherited(self, klass: ast.ClassDef, name: str) -> Function | None:
-        found = method_of(klass, name)
+    def _inherited(self, klass: ast.ClassDef, name: str, *, above: bool) -> Function | None:
+        found = method_of(klass, name) if not above else None
         for base in klass.bases if found is None else ():
             other = self._classes.get(ast.unparse(base))
             if other is not None and other is not klass and found is None:

@@ -14,6 +14,8 @@ from mpslint.records import NamedTuple
 
 WHOLE = "whole"
 """A whole number, a truth or a text."""
+UNREAD = "unread"
+"""A tensor of an array of which nobody knows the dtype."""
 NARROW = "narrow"
 """A tensor or an array of a dtype that MPS has."""
 INTEGERS = "integers"
@@ -24,9 +26,13 @@ WIDE = "wide"
 """An array or a number of NumPy's, or a tensor, that is float64."""
 PICTURE = "picture"
 """A picture of PIL's, which no batch is made of."""
+GENERATOR = "generator"
+"""What draws numbers as the functions of `numpy.random` do."""
 ANY = "any"
 """Nobody knows."""
-_WORST = (WIDE, PLAIN, ANY, PICTURE, NARROW, INTEGERS, WHOLE)
+ARRAYS = (WIDE, UNREAD, NARROW, INTEGERS)
+"""What has a dtype of its own."""
+WORST = (WIDE, PLAIN, ANY, PICTURE, UNREAD, NARROW, INTEGERS, WHOLE, GENERATOR)
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 
 
@@ -86,11 +92,11 @@ def worst(value: Value | None) -> str:
         else (value.each,)
     )
     kinds = {worst(part) for part in parts} or {WHOLE}
-    return min(kinds, key=_WORST.index)
+    return min(kinds, key=WORST.index)
 
 
 def _worse(first: str, second: str) -> str:
-    return min(first, second, key=_WORST.index)
+    return min(first, second, key=WORST.index)
 
 
 def each(value: Value | None) -> Value | None:
@@ -119,8 +125,8 @@ def array_of(value: Value | None) -> str:
 
 def computed(operator: ast.operator, left: str, right: str) -> str:
     both = {left, right}
-    if NARROW in both:
-        return ANY if WIDE in both else NARROW
+    if not both.isdisjoint((NARROW, UNREAD)):
+        return ANY if WIDE in both else UNREAD if UNREAD in both else NARROW
     if isinstance(operator, _BITS):
         return INTEGERS if INTEGERS in both else WHOLE
     if ANY in both:
@@ -129,4 +135,4 @@ def computed(operator: ast.operator, left: str, right: str) -> str:
         return WIDE
     if isinstance(operator, ast.Div):
         return WIDE if INTEGERS in both else PLAIN
-    return min(both, key=_WORST.index)
+    return min(both, key=WORST.index)

@@ -16,6 +16,7 @@ from mpslint.patterns.moves import move_level
 from mpslint.patterns.read_to import is_read_to
 from mpslint.project.layout.modules import is_foreign
 from mpslint.records import NamedTuple
+from mpslint.semantics.destinations.closed_names import closed_names
 from mpslint.semantics.destinations.followed_on_cuda import followed_on_cuda
 from mpslint.semantics.operands.lacking_kernels import lacking_kernels
 from mpslint.semantics.operands.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
@@ -55,6 +56,7 @@ STAYS = "is moved only where CUDA is"
 UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
 WIDE = "would be float64 on MPS"
 BY_NAME = "asks for a type by its name, which raises on MPS"
+CLOSED, OPEN = "fails for a device named mps", "has no arm for a device named mps"
 KERNEL = "has no MPS kernel in a torch that is supported"
 DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
@@ -174,6 +176,10 @@ def places(context: Context) -> Iterator[Place]:
     for call in typed_by_name(context):
         if worlds.reach(call) & MACS:
             yield _place(context, call, BY_NAME, is_mended=call in mended)._replace(is_sent=True)
+    for node in closed_names(context):
+        yield _place(context, node, OPEN if isinstance(node, ast.If) else CLOSED)._replace(
+            is_sent=True
+        )
     for call, _ in lacking_kernels(context):
         if worlds.on_mps(call):
             yield _place(context, call, KERNEL)._replace(is_sent=True)

@@ -17,6 +17,7 @@ from mpslint.patterns.read_to import is_read_to
 from mpslint.project.layout.modules import is_foreign
 from mpslint.records import NamedTuple
 from mpslint.semantics.destinations.closed_names import closed_names
+from mpslint.semantics.destinations.copied_on_cuda import copied_on_cuda
 from mpslint.semantics.destinations.followed_on_cuda import followed_on_cuda
 from mpslint.semantics.operands.lacking_kernels import lacking_kernels
 from mpslint.semantics.operands.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
@@ -57,6 +58,7 @@ UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
 WIDE = "would be float64 on MPS"
 BY_NAME = "asks for a type by its name, which raises on MPS"
 CLOSED, OPEN = "fails for a device named mps", "has no arm for a device named mps"
+COPIED = "is copied to the CPU only where CUDA is"
 KERNEL = "has no MPS kernel in a torch that is supported"
 DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
@@ -180,6 +182,8 @@ def places(context: Context) -> Iterator[Place]:
         yield _place(context, node, OPEN if isinstance(node, ast.If) else CLOSED)._replace(
             is_sent=True
         )
+    for call in copied_on_cuda(context):
+        yield _place(context, call, COPIED)._replace(is_sent=True)
     for call, _ in lacking_kernels(context):
         if worlds.on_mps(call):
             yield _place(context, call, KERNEL)._replace(is_sent=True)

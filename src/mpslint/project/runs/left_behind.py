@@ -19,6 +19,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.destinations.closed_names import closed_names
 from mpslint.semantics.destinations.copied_on_cuda import copied_on_cuda
 from mpslint.semantics.destinations.followed_on_cuda import followed_on_cuda
+from mpslint.semantics.operands.kernels_by_name import kernels_by_name
 from mpslint.semantics.operands.lacking_kernels import lacking_kernels
 from mpslint.semantics.operands.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
 from mpslint.semantics.syntax.expressions import asked_for_type
@@ -187,6 +188,9 @@ def places(context: Context) -> Iterator[Place]:
     for call, _ in lacking_kernels(context):
         if worlds.on_mps(call):
             yield _place(context, call, KERNEL)._replace(is_sent=True)
+    for node in kernels_by_name(context):
+        if worlds.on_mps(node):
+            yield _place(context, node, KERNEL)._replace(is_sent=True)
 
 
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:

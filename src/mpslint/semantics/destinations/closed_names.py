@@ -55,8 +55,9 @@ def _looked_up(context: Context) -> Iterator[ast.Subscript]:
         if not isinstance(node.ctx, ast.Load) or isinstance(node.slice, ast.Constant | ast.Slice):
             continue
         keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        asked = [one for one in map(subject_of, keys) if may_be_new(context, one)]
-        subjects = [one for one in asked if one.is_device or _is_parameter(context, one)]
+        asked = map(subject_of, keys)
+        named = [one for one in asked if one.is_device or _is_parameter(context, one)]
+        subjects = [one for one in named if may_be_new(context, one)]
         held = _held(context, node.value) if subjects else None
         if held is not None:
             if is_closed(held):

@@ -32,8 +32,11 @@ def kernels_by_name(context: Context) -> Iterator[ast.expr]:
     for name in names:
         lasts.setdefault(name.rpartition(".")[2], set()).add(name)
     index = context.index
+    known_as = _aliases(context)
     for last in lasts:
-        for node in (*index.attributes.get(last, ()), *_aliased(context, last)):
+        names_of = (last, *known_as.get(last, ()))
+        named = [use for name in names_of for use in index.names.get(name, ())]
+        for node in (*index.attributes.get(last, ()), *named):
             if _is_mention(context, node) and context.resolve(node) in lasts[last]:
                 yield node
     for method, since in support().methods_since.items():
@@ -48,13 +51,14 @@ def kernels_by_name(context: Context) -> Iterator[ast.expr]:
                     yield call
 
 
-def _aliased(context: Context, last: str) -> Iterator[ast.Name]:
-    """`from torch.linalg import eigvals as values`: where the name stands."""
-    yield from context.index.names.get(last, ())
+def _aliases(context: Context) -> dict[str, list[str]]:
+    """`ev` of `from torch.linalg import eigvals as ev`, by the name that it has there."""
+    found: dict[str, list[str]] = {}
     for item in context.index.of(ast.ImportFrom):
         for alias in item.names:
-            if alias.name == last and alias.asname is not None:
-                yield from context.index.names.get(alias.asname, ())
+            if alias.asname is not None:
+                found.setdefault(alias.name, []).append(alias.asname)
+    return found
 
 
 def _is_mention(context: Context, node: ast.expr) -> bool:

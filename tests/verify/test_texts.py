@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mpslint.verify import chosen_index, precision
+from mpslint.verify.request import Request
+from mpslint.verify.texts import Texts
 
 READS = "import torch\nargs = parse()\n"
 CHOOSES = {
@@ -70,3 +74,46 @@ def test_a_precision_is_chosen_by_code_and_not_by_words_about_it(
 def test_more_precision_than_mps_has_is_told_from_less_than_float32() -> None:
     found = [precision.chosen(text) for text in (b"x.double()", b"x.half()")]
     assert [choice.high for choice in found if choice] == [True, False]
+
+
+def project(folder: Path, **texts: str) -> Path:
+    """The `main.py` of a new folder that holds these modules, one of them in a package."""
+    (folder / "parts").mkdir(parents=True)
+    for name, text in texts.items():
+        place = folder / "parts" if name == "inner" else folder
+        (place / f"{name}.py").write_text(text)
+    return folder / "main.py"
+
+
+def test_an_original_runs_with_the_modules_below_its_own_folder(tmp_path: Path) -> None:
+    old = project(tmp_path / "old", main="1", same="s", helper="old", inner="old", gone="g")
+    new = project(tmp_path / "new", main="2", same="s", helper="new", inner="new", extra="e")
+    texts = Texts(Request(str(new), original=str(old)))
+    at = new.parent
+    assert texts.original == {
+        str(new): b"1",
+        str(at / "helper.py"): b"old",
+        str(at / "parts" / "inner.py"): b"old",
+    }
+    assert sorted(texts.beside) == ["helper.py", "parts/inner.py"]
+
+
+def test_a_line_that_differs_in_a_module_beside_the_original_has_changed(tmp_path: Path) -> None:
+    old = project(tmp_path / "old", main="x = 1\n", helper="a = 1\nb = 2\n")
+    new = project(tmp_path / "new", main="x = 1\n", helper="a = 1\nb = 3\n")
+    assert Texts(Request(str(new), original=str(old))).changed() == {
+        str(new.parent / "helper.py"): [2]
+    }
+
+
+def test_an_original_of_another_name_meets_the_modules_as_they_are(tmp_path: Path) -> None:
+    old = project(tmp_path / "old", main="1", helper="old")
+    new = project(tmp_path / "new", main="2", helper="new")
+    other = old.rename(old.with_name("before.py"))
+    assert Texts(Request(str(new), original=str(other))).original == {str(new): b"1"}
+
+
+def test_an_original_beside_the_script_meets_the_modules_as_they_are(tmp_path: Path) -> None:
+    new = project(tmp_path / "new", main="2", helper="new", old="1")
+    texts = Texts(Request(str(new), original=str(new.with_name("old.py"))))
+    assert texts.original == {str(new): b"1"}

@@ -21,8 +21,13 @@ class Texts:
     def __init__(self, request: Request) -> None:
         self._path = os.path.realpath(request.script)
         self.original: dict[str, bytes] = {}
+        self.beside: list[str] = []
+        """The files beside the original that its run has in place of those beside the script."""
         if request.original is not None:
             self.original = {request.script: _read(request.original)}
+            beside = _beside(request.original, request.script)
+            self.beside = [os.path.relpath(path, os.path.dirname(self._path)) for path in beside]
+            self.original.update(beside)
         self.patched = dict(request.patched)
         patched = _real(self.patched)
         self.script = patched[self._path] if self._path in patched else _read(self._path)
@@ -39,6 +44,9 @@ class Texts:
         after = _real(self.patched)
         if self.original:
             after.setdefault(self._path, self.script)
+        for path in _real(self.original):
+            if path not in after:
+                after[path] = _read(path)
         return after
 
     def trains(self) -> bool:
@@ -69,6 +77,26 @@ class Texts:
                 where = f"{os.path.basename(path)}:{lost.line}"
                 return f"{lost.name} chooses the GPU in the original ({where}), here it does not"
         return None
+
+
+def _beside(original: str, script: str) -> dict[str, bytes]:
+    """The modules below the folder of an original of the same name as the script, in a folder of
+    its own, with other texts than those that stand in their places below the script's folder: it
+    ran with them, not with what they became."""
+    folder, other = (os.path.dirname(os.path.realpath(path)) for path in (script, original))
+    if folder == other or os.path.basename(script) != os.path.basename(original):
+        return {}
+    found: dict[str, bytes] = {}
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
+        for name in names:
+            path = os.path.join(place, name)
+            before = os.path.join(other, os.path.relpath(path, folder))
+            if not name.endswith(".py") or path == os.path.realpath(script) or os.path.islink(path):
+                continue
+            if os.path.isfile(before) and (text := _read(before)) != _read(path):
+                found[path] = text
+    return found
 
 
 def _read(path: str) -> bytes:

@@ -66,6 +66,10 @@ def verify(request: Request, hears: Progress | None = None) -> Report:
         return _Verification(request, workshop, tell).run(began)
 
 
+_FEW = 3
+"""So many files are named."""
+
+
 class _Verification:
     def __init__(self, request: Request, workshop: Workshop, tell: Progress) -> None:
         self.request, self.workshop, self.tell = request, workshop, tell
@@ -81,6 +85,10 @@ class _Verification:
         self.reference: Launch | None = None
         self.refused: tuple[Outcome, ...] = ()
         self.notes: list[str] = []
+        if self.texts.beside:
+            taken = ", ".join(sorted(self.texts.beside)[:_FEW])
+            more = "" if len(self.texts.beside) <= _FEW else ", ..."
+            self.notes.append(f"the original ran with what stands beside it: {taken}{more}")
         self._real: list[str] | None = None
         self.ports: list[Launch] = []
         self.repeats = Repeats(self._repeat)

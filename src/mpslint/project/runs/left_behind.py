@@ -16,7 +16,10 @@ from mpslint.patterns.moves import move_level
 from mpslint.patterns.read_to import is_read_to
 from mpslint.project.layout.modules import is_foreign
 from mpslint.records import NamedTuple
+from mpslint.semantics.destinations.closed_names import closed_names
+from mpslint.semantics.destinations.copied_on_cuda import copied_on_cuda
 from mpslint.semantics.destinations.followed_on_cuda import followed_on_cuda
+from mpslint.semantics.operands.kernels_by_name import kernels_by_name
 from mpslint.semantics.operands.lacking_kernels import lacking_kernels
 from mpslint.semantics.operands.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
 from mpslint.semantics.syntax.expressions import asked_for_type
@@ -55,6 +58,8 @@ STAYS = "is moved only where CUDA is"
 UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
 WIDE = "would be float64 on MPS"
 BY_NAME = "asks for a type by its name, which raises on MPS"
+CLOSED, OPEN = "fails for a device named mps", "has no arm for a device named mps"
+COPIED = "is copied to the CPU only where CUDA is"
 KERNEL = "has no MPS kernel in a torch that is supported"
 DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
@@ -174,9 +179,18 @@ def places(context: Context) -> Iterator[Place]:
     for call in typed_by_name(context):
         if worlds.reach(call) & MACS:
             yield _place(context, call, BY_NAME, is_mended=call in mended)._replace(is_sent=True)
+    for node in closed_names(context):
+        yield _place(context, node, OPEN if isinstance(node, ast.If) else CLOSED)._replace(
+            is_sent=True
+        )
+    for call in copied_on_cuda(context):
+        yield _place(context, call, COPIED)._replace(is_sent=True)
     for call, _ in lacking_kernels(context):
         if worlds.on_mps(call):
             yield _place(context, call, KERNEL)._replace(is_sent=True)
+    for node in kernels_by_name(context):
+        if worlds.on_mps(node):
+            yield _place(context, node, KERNEL)._replace(is_sent=True)
 
 
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:

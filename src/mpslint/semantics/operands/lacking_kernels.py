@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from mpslint.facts.ops import support
+from mpslint.facts.ops import Release, support
 from mpslint.semantics.operands.op_calls import falls_back, oldest_release, op_calls
 
 if TYPE_CHECKING:
@@ -28,12 +28,26 @@ def speaking_of_kernels() -> tuple[bytes, ...]:
 
 def lacking_kernels(context: Context) -> Iterator[tuple[ast.Call, str]]:
     """Calls of such operators, and of the modules that call them, with the name."""
+    release = counted_release(context)
+    if release is not None:
+        yield from op_calls(context, lacking_names(context), release)
+
+
+def lacking_names(context: Context) -> dict[str, Release]:
+    """The operators that the release which counts lacks, with the first that has them; none where
+    the file lets them run on the CPU."""
+    release = counted_release(context)
+    if release is None:
+        return {}
+    table = support().native_since
+    return {name: one for name, one in table.items() if one > release and _ONE_CELL not in name}
+
+
+def counted_release(context: Context) -> Release | None:
+    """The torch whose kernels count; None: what has none runs on the CPU."""
     if falls_back(context):
-        return
+        return None
     release, newest = oldest_release(context), context.settings.newest_torch
     if newest is not None and newest >= _FIRST_WITH_MPS:
-        release = min(release, newest)
-    lacking = {name: since for name, since in support().native_since.items() if since > release}
-    for call, name in op_calls(context, lacking, release):
-        if _ONE_CELL not in name:
-            yield call, name
+        return min(release, newest)
+    return release

@@ -138,8 +138,21 @@ def _cast_by_name(context: Context, method: str) -> Iterator[Request]:
         if not isinstance(call.func, ast.Attribute) or call.args or call.keywords:
             continue
         base = call.func.value
+        if _is_own_method(context, method) and context.values.of(base).kind is Kind.UNKNOWN:
+            continue
         if goes_to_host(context, call) is None and _on_mps(context, base, call):
             yield Request("cast", call, None, None, base, False)
+
+
+def _is_own_method(context: Context, name: str) -> bool:
+    """Whether a class of the file that is no module has a method of this name: what it is asked of
+    may be an object of that class."""
+    return any(
+        function.name == name
+        and isinstance(owner := context.index.parents.get(function), ast.ClassDef)
+        and not context.values.is_module_class(owner)
+        for function in context.index.functions()
+    )
 
 
 def _to(context: Context, call: ast.Call, wide: str) -> Iterator[Request]:

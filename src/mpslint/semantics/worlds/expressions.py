@@ -458,7 +458,8 @@ def _all_like(each: Value, *, is_table: bool) -> Value:
         return UNK
     if is_table:
         return lift(_table_of, each)
-    return Atom(STREAMED, each) if tells(each) else UNK
+    is_device = each.__class__ is Atom and each.kind == DEVICE
+    return Atom(STREAMED, each) if is_device or tells(each) else UNK
 
 
 def _table_of(each: Atom) -> Atom:

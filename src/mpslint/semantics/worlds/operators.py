@@ -172,19 +172,25 @@ def picked(atom: Atom, index: Atom) -> Value:
     return lift(lambda item: tested(item, index.tests), element(atom, index))
 
 
+def _chosen_with(held: Atom, item: Value) -> Value:
+    """An item of a list; a device has been chosen by what chose the list."""
+    if item.__class__ is not Atom or item.kind != DEVICE or not held.tests:
+        return item
+    return item.but(tests=item.tests | held.tests)
+
+
 def element(atom: Atom, index: Atom) -> Value:
     if atom.kind in (TENSOR, DEVICE, ARRAY):
         unread = atom.unread in (ANSWER, ENTRY) and is_text(index)
         return atom.but(unread=ENTRY) if unread else atom
     if atom.kind == STATE or (atom.kind == STREAMED and atom.v is not None):
         each: Value = atom.v
-        return each
+        return _chosen_with(atom, each)
     if is_loaded(atom):
         return entry(atom, index)
     if atom.kind == SEQUENCE and index.kind == CONST and isinstance(index.v, int):
         if -len(atom.v) <= index.v < len(atom.v):
-            found: Value = atom.v[index.v]
-            return found
+            return _chosen_with(atom, atom.v[index.v])
     if atom.kind in (MAPPING, NAMESPACE) and index.kind in (CONST, DEVICE):
         value = setting(atom, index.v)
         if value is None and atom.kind == NAMESPACE:  # `vars(args)["fast"]` is `args.fast`.

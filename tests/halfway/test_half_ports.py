@@ -631,7 +631,9 @@ torch.save([generator], "generator.pt")
             id="moved later",
         ),
         pytest.param(
-            MADE_AND_WRAPPED.replace("optimizer =", "put(generator)\noptimizer ="),
+            MADE_AND_WRAPPED.replace(
+                "optimizer =", "from mover import put\n\nput(generator)\noptimizer ="
+            ),
             True,
             id="handed to somebody",
         ),

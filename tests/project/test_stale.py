@@ -54,7 +54,10 @@ def test_the_one_that_finds_the_module_is_told(tmp_path: Path) -> None:
     ("place", "text"),
     [
         ("run.sh", "PYTHONPATH=scripts python old/runs/train.py\n"),
-        ("old/runs/train.py", SCRIPT.replace("str(Path(__file__).resolve().parent.parent)", "x")),
+        (
+            "old/runs/train.py",
+            SCRIPT.replace("str(Path(__file__).resolve().parent.parent)", "sys.argv[1]"),
+        ),
         ("old/runs/train.py", SCRIPT.replace("sys.path.insert", "print")),
         ("old/runs/train.py", SCRIPT.replace("import batches", "import loaders as batches")),
         ("old/runs/train.py", SCRIPT.replace("from prepare", "from parts.prepare")),

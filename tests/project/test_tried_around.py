@@ -70,10 +70,12 @@ GOING_ON = {
     "over the rest": MAIN.replace(
         "    except Exception:\n        backend", "    except Exception:\n        pass\n    backend"
     ),
-    "by suppress": MAIN.replace("    try:", "    with suppress(Exception):").replace(
+    "by suppress": "from contextlib import suppress\n"
+    + MAIN.replace("    try:", "    with suppress(Exception):").replace(
         '    except Exception:\n        backend = "gloo"\n', ""
     ),
-    "by a test": MAIN.replace("    try:", "    with pytest.raises(RuntimeError):").replace(
+    "by a test": "import pytest\n"
+    + MAIN.replace("    try:", "    with pytest.raises(RuntimeError):").replace(
         '    except Exception:\n        backend = "gloo"\n', ""
     ),
 }

@@ -632,7 +632,7 @@ torch.save([generator], "generator.pt")
         ),
         pytest.param(
             MADE_AND_WRAPPED.replace(
-                "optimizer =", "from mover import put\n\nput(generator)\noptimizer ="
+                "optimizer =", "import sys\n\nsys.modules['mover'].put(generator)\noptimizer ="
             ),
             True,
             id="handed to somebody",

@@ -23,6 +23,9 @@ _LAYERS = (
 )
 """One of these stands in the text of most classes whose objects hold something to move: their
 modules are not read to find that out."""
+_KEEPING = (b"Parameter(", b"register_buffer(")
+_OF_NUMPY = (b"np.", b"numpy.")
+"""A class that keeps what NumPy reckons is float64 without a word of it."""
 _FAR = 80
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
@@ -52,6 +55,8 @@ def may_say(data: bytes, name: str, words: tuple[bytes, ...]) -> bool:
     if words is _CLASSES:
         return said is None or (said.startswith(_CLASSES) and not holds_one(said, _LAYERS))
     if said is None or any(word in said for word in words):
+        return True
+    if said.startswith(_CLASSES) and holds_one(said, _KEEPING) and holds_one(said, _OF_NUMPY):
         return True
     return _GROUPS in words and _GROUPS in data and _leads_to_groups(data, said)
 

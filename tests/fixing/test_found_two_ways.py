@@ -31,6 +31,7 @@ def test_it_selects_for_itself_what_the_others_share(cli: Cli, project: Path) ->
         (project / f"{name}.py").write_text("import torch\n\n" + MOVED)
     cli("fix", "--unsafe-fixes", ".")
     texts = {path.name: path.read_text() for path in project.rglob("*.py")}
-    assert "get_device" in texts["a.py"] and "get_device" in texts["other.py"]
+    assert "get_device" in texts["a.py"]
+    assert "get_device" in texts["other.py"]
     assert "get_device" not in texts["net.py"]
     assert "torch.backends.mps.is_available()" in texts["net.py"]

@@ -265,7 +265,7 @@ def test_what_another_module_says_of_cuda_raises_in_none_of_the_parts_of_a_progr
 ) -> None:
     (project / "options.py").write_text(f"{taken}\n\n\ndef narrowed(args):\n    {switch}\n")
     (project / "machine.py").write_text(_ANOTHERS)
-    program = "args = narrowed(args)"
+    program = "import options; args = options.narrowed(args)"
     told = _told(cli, project, _OFF, program)
     assert told["steps.py"] == ["a Mac's GPU is never used: .cuda() is called only where CUDA is"]
 
@@ -277,7 +277,7 @@ def test_what_another_module_says_of_all_machines_raises_where_there_is_no_cuda(
         "from machine import *\n\n\ndef narrowed(args):\n    args.cuda = gpu\n"
     )
     (project / "machine.py").write_text(_ANOTHERS.replace(" and ", " or "))
-    told = _told(cli, project, _OFF, "args = narrowed(args)")
+    told = _told(cli, project, _OFF, "import options; args = options.narrowed(args)")
     assert any("raises" in message for message in told["steps.py"])
 
 

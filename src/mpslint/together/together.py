@@ -141,7 +141,7 @@ class Together:
     def planned(self, *, unsafe: bool, sharing: Sharing | None = None) -> dict[str, Planned | str]:
         """What becomes of each file, or the line that says why it cannot be fixed. `sharing` tells
         of those into which a selection was written the settings under which they share one."""
-        self.settle()
+        self._settle_all()
         for _ in range(MAX_TRIALS):
             if not self._take_up_what_follows(unsafe=unsafe):
                 break
@@ -166,11 +166,15 @@ class Together:
 
     def settle(self) -> dict[str, Barred]:
         """Finds fixes that nothing speaks against; gives those of each file that are not safe."""
+        self._settle_all()
+        self._kept.release()
+        return {path: fixing.barred for path, fixing in self._fixing.items()}
+
+    def _settle_all(self) -> None:
         self._leave_what_never_asks()
         self._settle()
         if self._try_what_was_doubted():
             self._settle()
-        return {path: fixing.barred for path, fixing in self._fixing.items()}
 
     def _selecting(self, *, unsafe: bool) -> dict[str, Selecting]:
         """The files into which a selection of the device was written, or will be, as they were."""

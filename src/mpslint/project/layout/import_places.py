@@ -58,6 +58,14 @@ class Places(NamedTuple):
 def imports_shown(context: Context, top: str) -> list[Import]:
     """The modules of the project below the folder `top` that a file imports by their full names,
     each from the nearest folder that has it: that is the one its program starts from."""
+    known = context.memo.setdefault(f"imports shown below {top}", [])
+    assert isinstance(known, list)
+    if not known:  # Each file that wants a helper asks it of all others.
+        known.append(_imports_shown(context, top))
+    return list(known[0])
+
+
+def _imports_shown(context: Context, top: str) -> list[Import]:
     path = os.path.abspath(context.source.path)
     folders = [*_searched(path, top), *_put_on_path(context, path, top)]
     found: dict[Import, None] = {}

@@ -45,9 +45,19 @@ def wide_moves(tree: ast.Module) -> Iterator[tuple[int, str]]:
     moved_by = partial(_moved_by, prepared)
     for call, kind in MovedKinds(tree, moved_by).kinds():
         # Of which dtype an array is that a module keeps no network shows.
+        if kind == WIDE and _names_float64(call):
+            continue  # The worlds tell of it, and the fix of float64-on-device mends it.
         if kind == WIDE or (kind == UNREAD and _last(call) == _BUFFER):
             why = _WIDE if kind == WIDE else _DOUBT
             yield call.lineno, f"{brief(ast.unparse(call), _SEES)} {why}"
+
+
+def _names_float64(call: ast.Call) -> bool:
+    """`torch.ones(3, dtype=torch.float64).to(device)`"""
+    made = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return isinstance(made, ast.Call) and any(
+        item.arg == "dtype" and ast.unparse(item.value) == "torch.float64" for item in made.keywords
+    )
 
 
 def _last(call: ast.Call) -> str:

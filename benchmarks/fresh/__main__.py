@@ -6,10 +6,11 @@
 
 CHECKOUTS holds one repository a folder, under the name that a clone gives it: a package that is
 named after its repository is not found otherwise. `findings` writes 60 drawn uniformly and up to 14
-of each rule (at most 3 of a repository) into OUT/findings.tsv, in an order that says nothing, and
-into OUT/drawn.json which of them are the uniform ones; `files` those that a reader lists faults of
-before he sees any output; `fixes` the changes of fixed files, by safe fixes and by what unsafe ones
-add. Nothing that it writes tells a reader more than a user sees. How they judge: README.md here.
+of each rule (at most 3 of a repository) into OUT/findings.tsv, in an order that says nothing, which
+of them are the uniform ones into OUT/drawn.json, and all there are into OUT/all.json; `files` those
+that a reader lists faults of before he sees any output; `fixes` the changes of fixed files, by safe
+fixes and by what unsafe ones add. Nothing in the lists tells a reader more than a user sees. How
+they judge: README.md here.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ def _findings(checkouts: Path, out: Path, lot: random.Random) -> None:
     counted = [one for one in found if one["severity"] != "slow"]
     levels = Counter((one["fix"] or {}).get("applicability", "none") for one in counted)
     print(f"{len(found)} findings; of {len(counted)} that break or ignore: {dict(levels)}")
+    (out / "all.json").write_text(json.dumps(found), "utf-8")
     uniform = set(lot.sample(range(len(found)), min(UNIFORM, len(found))))
     drawn = sorted(uniform | _more_of_each_rule(found, uniform, lot))
     lot.shuffle(drawn)

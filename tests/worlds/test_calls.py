@@ -40,6 +40,50 @@ def test_a_choice_of_a_device_is_one_in_any_form(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "last",
+    [
+        "    return device, 0",
+        "    return (device, 1)",
+        "    return [device, len(sys.argv)]",
+        "    answer = device, 2\n    return answer",
+    ],
+)
+@pytest.mark.parametrize(
+    "use", ["device, rank = pick()", "device = pick()[0]", "device, *rest = pick()"]
+)
+def test_a_device_that_several_returns_give_beside_something_else_is_followed(
+    last: str, use: str
+) -> None:
+    choice = 'torch.device("cuda:0" if torch.cuda.is_available() else "cpu")'
+    text = (
+        "import os, sys\n\ndef pick():\n"
+        f'    if "RANK" not in os.environ:\n        return {choice}, 0\n'
+        f"    device = {choice}\n{last}\n\n{use}"
+    )
+    assert on("device", text) == CHOSEN
+
+
+@pytest.mark.parametrize(
+    ("given", "machines"),
+    [
+        ('not args.plain and device.type == "cuda"', "CUDA|GPUS"),
+        ("args.amp", "CUDA?|GPUS?|MAC?|PORTED?|CPU?"),
+    ],
+)
+def test_a_flag_that_one_caller_sets_is_as_it_is_by_default_for_the_others(
+    given: str, machines: str
+) -> None:
+    program = (
+        "def run(x, train, amp=False):\n    if amp:\n        torch.cuda.synchronize()  # here\n\n"
+        "def main(args):\n"
+        '    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        f"    amp = {given}\n"
+        "    run(1, True, amp=amp)\n    run(1, False)\n"
+    )
+    assert comes(program) == machines
+
+
+@pytest.mark.parametrize(
     "text",
     [
         'def pick():\n    return "cuda" if torch.cuda.is_available() else "cpu"\n\ndevice = pick()',

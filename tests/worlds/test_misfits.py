@@ -82,6 +82,25 @@ def test_a_function_of_the_file_itself_is_compared_as_well(cli: Cli, project: Pa
     assert not told(cli, train=program + "make()\ntorch.nn.Linear(1, 1).cuda()\n")
 
 
+@pytest.mark.parametrize("held", ["Samples()", "Subset(Samples(), [0])"])
+def test_a_loader_does_not_call_what_collates_with_its_own_arguments(
+    cli: Cli, project: Path, held: str
+) -> None:
+    samples = (
+        "import torch\nfrom torch.utils.data import Dataset\n\n"
+        "class Samples(Dataset):\n"
+        "    def __getitem__(self, at):\n        return at, torch.ones(3)\n\n"
+        "def collate(batch):\n    return torch.stack([item for _, item in batch])\n"
+    )
+    program = (
+        "import torch\nfrom torch.utils.data import DataLoader, Subset\n"
+        "from samples import Samples, collate\n\n"
+        f"loader = DataLoader({held}, batch_size=4, collate_fn=collate)\n"
+        "torch.ones(1).cuda()\n"
+    )
+    assert told(cli, samples=samples, train=program)
+
+
 @pytest.mark.parametrize(
     "net",
     [

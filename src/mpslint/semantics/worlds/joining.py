@@ -147,6 +147,8 @@ def _joined(a: Atom, b: Atom) -> Atom:
             symbol=a.symbol if a.symbol == b.symbol else None,
             placed=a.placed if a.placed == b.placed else None,
         )
+    if a.kind == b.kind == SEQUENCE and len(a.v) == len(b.v):
+        return Atom(SEQUENCE, tuple(map(_joined_parts, a.v, b.v)), None, tests)
     if STREAMED in (a.kind, b.kind) and a.kind in _LISTS and b.kind in _LISTS:
         return _joined_lists(a, b)
     # None, False or a text until it is set, or where an import fails.
@@ -167,10 +169,16 @@ def _joined_lists(a: Atom, b: Atom) -> Atom:
         return b if a.kind == SEQUENCE else a
     if a.kind != b.kind or None in (a.v, b.v):
         return UNK
-    value = pack(
-        [(mask, join(mine, item)) for at, mine in cases_of(a.v) for mask, item in cases_of(b.v, at)]
+    return Atom(STREAMED, _joined_parts(a.v, b.v))
+
+
+def _joined_parts(a: Value, b: Value) -> Value:
+    """What two lists have at the same place."""
+    if a is b:
+        return a
+    return pack(
+        [(mask, join(mine, item)) for at, mine in cases_of(a) for mask, item in cases_of(b, at)]
     )
-    return Atom(STREAMED, value)
 
 
 def _joined_devices(a: Atom, b: Atom, tests: Tests) -> Atom:

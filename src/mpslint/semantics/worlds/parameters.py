@@ -85,8 +85,13 @@ class Parameters(Expressions):
                 )
             if sites:
                 joined: Value | None = None
+                left_out = value
+                if isinstance(default, ast.Constant) and isinstance(default.value, bool):
+                    # Who turns a flag on or off is seen: the others leave it as it is.
+                    if any(name in bound for _, _, bound in sites):
+                        left_out = self.e_Constant(default)
                 for worlds, tests, bound in sites:
-                    here = bound.get(name, value)
+                    here = bound.get(name, left_out)
                     if apart:
                         why = tests & self.own_tests  # a device hangs on what names it
                         said = [(mask, tested(atom, why)) for mask, atom in cases_of(here, worlds)]

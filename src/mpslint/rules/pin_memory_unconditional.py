@@ -7,8 +7,8 @@ way of a dictionary that is spread into the call, of `functools.partial`, of `su
 a class derived from it, and of a parameter's default.
 
 ## Why is this bad?
-Pinned host memory belongs to CUDA. A `DataLoader` warns on MPS and switches it off;
-`Tensor.pin_memory()` raises `RuntimeError` on builds without CUDA.
+Pinned host memory belongs to CUDA. A `DataLoader` warns on MPS (since torch 2.7) and switches it
+off; `Tensor.pin_memory()` raises `RuntimeError` on builds without CUDA.
 
 ## Example
 ```python
@@ -23,8 +23,9 @@ loader = DataLoader(dataset, pin_memory=torch.cuda.is_available())
 Anything but the literal `True`, code behind a test for CUDA or about CUDA, and tensors that are
 pinned where somebody asked for it (`if pin_memory:`) or in a method `pin_memory`, which a loader
 calls of a batch that it pins; the default of a parameter that all calls give; loaders in programs
-that have all warnings ignored. Loaders for several GPUs, and those in a function that moves to CUDA
-without asking: its `.cuda()` raises before anything is loaded.
+that have all warnings ignored, and in projects whose requirements let in no torch that warns
+(before 2.7 a loader asks for CUDA itself). Loaders for several GPUs, and those in a function that
+moves to CUDA without asking: its `.cuda()` raises before anything is loaded.
 
 ## Fix safety
 Safe for `DataLoader`: on CUDA the value is the same. None for the default of a parameter. Where the
@@ -55,9 +56,13 @@ from mpslint.patterns.pinning import pinned_level, pinned_message, unpin
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.operands.lacking_kernels import FIRST_WITH_MPS
 from mpslint.semantics.processes.loader_options import loader_options
 from mpslint.semantics.purpose.silenced_warnings import shows_no_warnings
 from mpslint.semantics.values.values import Kind
+
+_FIRST_WARNING = (2, 7)
+"""Before it: `loader.pin_memory and torch.cuda.is_available()`, without a word."""
 
 
 @rule(
@@ -84,7 +89,7 @@ def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if not (context.worlds.breaks(option.call) and context.worlds.breaks(value)):
             continue
-        if value.value is True and shows_no_warnings(context):
+        if value.value is True and (shows_no_warnings(context) or _warns_nowhere(context)):
             continue
         told.add(value)
         if value.value is True:
@@ -119,6 +124,12 @@ def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
                     applicability=partial(pinned_level, context, call),
                     fix=partial(unpin, context, call),
                 )
+
+
+def _warns_nowhere(context: Context) -> bool:
+    """Whether the project is bound to a torch with MPS whose loaders ask for CUDA themselves."""
+    newest = context.settings.newest_torch
+    return newest is not None and FIRST_WITH_MPS <= newest < _FIRST_WARNING
 
 
 def _is_hook(context: Context, call: ast.Call) -> bool:

@@ -13,7 +13,7 @@ from mpslint.semantics.operands.op_calls import falls_back, oldest_release, op_c
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_FIRST_WITH_MPS = (1, 12)
+FIRST_WITH_MPS = (1, 12)
 """Who brings a project to MPS that asks for an older torch takes a newer one."""
 _ONE_CELL = "daptive"
 """Pooling to a single cell needs no kernel of its own, and most of it does that."""
@@ -48,6 +48,6 @@ def counted_release(context: Context) -> Release | None:
     if falls_back(context):
         return None
     release, newest = oldest_release(context), context.settings.newest_torch
-    if newest is not None and newest >= _FIRST_WITH_MPS:
+    if newest is not None and newest >= FIRST_WITH_MPS:
         return min(release, newest)
     return release

@@ -33,7 +33,7 @@ def is_unread_option(context: Context, statement: ast.stmt) -> bool:
         for text in context.index.strings
     ):
         return False
-    answers = _answers(context) if _is_only_asked(context, parser.id) else None
+    answers = _answers(context, name) if _is_only_asked(context, parser.id) else None
     return bool(answers) and not any(
         not isinstance(use.value, ast.Name) or use.value.id in answers  # type: ignore[operator]
         for use in context.index.attributes.get(name, ())
@@ -112,7 +112,7 @@ def is_followed_option(context: Context, event: Event) -> bool:
     parser = call.func.value
     if call.func.attr != "add_argument" or not isinstance(parser, ast.Name):
         return False
-    answers = _answers(context) if _is_only_asked(context, parser.id) else None
+    answers = _answers(context, name) if _is_only_asked(context, parser.id) else None
     reads = [
         use
         for use in context.index.attributes.get(name, ())
@@ -132,9 +132,9 @@ def _is_seen_through(context: Context, use: ast.Attribute) -> bool:
     return isinstance(parent, ast.IfExp | ast.Compare | ast.FormattedValue)
 
 
-def _answers(context: Context) -> set[str] | None:
+def _answers(context: Context, option: str) -> set[str] | None:
     """The names in which all answers of parsers are kept; None where more than attributes of them
-    may be taken."""
+    may be taken, or that of this option in a way that is not seen."""
     found = [call for word in _PARSING for call in context.index.calls.get(word, ())]
     names: set[str] = set()
     for call in found:
@@ -149,7 +149,7 @@ def _answers(context: Context) -> set[str] | None:
         names.add(target.id)
     elsewhere, path = context.elsewhere, context.source.path
     for name in names:
-        if not _is_only_asked(context, name):
+        if not _is_only_asked(context, name, option):
             return None
         is_of_module = name in context.names.module.bindings
         if is_of_module and elsewhere is not None and elsewhere.takes(path, name):
@@ -157,14 +157,36 @@ def _answers(context: Context) -> set[str] | None:
     return names
 
 
-def _is_only_asked(context: Context, name: str) -> bool:
-    """Whether of what a name holds attributes alone are taken: nobody else gets hold of it."""
+def _is_only_asked(context: Context, name: str, option: str | None = None) -> bool:
+    """Whether of what a name holds attributes alone are taken, be it by `getattr`, or it is printed:
+    nobody else gets hold of it. `option`: nor of this one by `getattr`."""
     around = [
         context.index.parents[use]
         for use in context.index.names.get(name, ())
         if isinstance(use.ctx, ast.Load)
     ]
-    return all(isinstance(one, ast.Attribute) and not _gives_all(one) for one in around)
+    return all(
+        not _gives_all(one)
+        if isinstance(one, ast.Attribute)
+        else isinstance(one, ast.FormattedValue) or _asks_for_another(one, name, option)
+        for one in around
+    )
+
+
+def _asks_for_another(call: ast.AST, holder: str, option: str | None) -> bool:
+    """`getattr(args, "use_amp", False)`, `print(args)`"""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return False
+    if call.func.id == "print":
+        return True
+    first, second = (*call.args[:2], None, None)[:2]
+    return (
+        call.func.id in ("getattr", "hasattr")
+        and isinstance(first, ast.Name)
+        and first.id == holder
+        and isinstance(second, ast.Constant)
+        and second.value != option
+    )
 
 
 def _gives_all(attribute: ast.Attribute) -> bool:

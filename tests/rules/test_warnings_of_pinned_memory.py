@@ -1,4 +1,4 @@
-"""Of pinned memory a loader warns since torch 2.7: a project bound to an older torch hears nothing."""
+"""Of pinned memory a loader warns since torch 2.7: who is bound to an older torch hears nothing."""
 
 from __future__ import annotations
 

@@ -46,7 +46,12 @@ def test_an_attribute_of_the_same_name_of_something_else_reads_nothing(tmp_path:
 
 @pytest.mark.parametrize(
     "more",
-    ['print(getattr(args, "half", False))', "print(args)", 'print(f"{args}")', 'hasattr(args, "x")'],
+    [
+        'print(getattr(args, "half", False))',
+        "print(args)",
+        'print(f"{args}")',
+        'hasattr(args, "x")',
+    ],
 )
 def test_who_prints_the_answers_or_asks_for_another_one_reads_nothing(
     tmp_path: Path, more: str

@@ -158,8 +158,8 @@ def _answers(context: Context, option: str) -> set[str] | None:
 
 
 def _is_only_asked(context: Context, name: str, option: str | None = None) -> bool:
-    """Whether of what a name holds attributes alone are taken, be it by `getattr`, or it is printed:
-    nobody else gets hold of it. `option`: nor of this one by `getattr`."""
+    """Whether of what a name holds attributes alone are taken, be it by `getattr`, or it is
+    printed: nobody else gets hold of it. `option`: nor of this one by `getattr`."""
     around = [
         context.index.parents[use]
         for use in context.index.names.get(name, ())

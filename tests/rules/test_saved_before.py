@@ -83,3 +83,26 @@ def test_who_is_told_another_file_or_does_not_save_has_not_written_it(step: str)
     load = 'model.load_state_dict(torch.load("run/model.pth"))'
     trainer = "from engine import Trainer\n\ntrainer = Trainer(model)"
     assert told(trainer, "torch.save(model.state_dict(), 'other.pth')", step, load)
+
+
+TRAINING = """least = float("inf")
+for epoch in range(10):
+    loss = train(model)
+    if {test}:
+        {kept}
+        torch.save(model.state_dict(), "best.pth")
+    else:
+        waited += 1
+        if waited > 3:
+            model.load_state_dict(torch.load("best.pth"))
+            break"""
+
+
+def test_the_best_turn_so_far_is_one_of_this_run() -> None:
+    assert not told(TRAINING.format(test="loss < least", kept="least = loss"))
+    assert not told(TRAINING.format(test="epoch == 0 or loss < least", kept="least = loss"))
+
+
+def test_an_arm_that_is_for_other_runs_has_not_written_before() -> None:
+    assert told(TRAINING.format(test="not resumed", kept="least = loss"))
+    assert told(TRAINING.format(test="loss < least", kept="print(loss)"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from mpslint.semantics.destinations.given_the_cpu import stays_on_the_cpu
 from mpslint.semantics.names.unpacked import bound_part
+from mpslint.semantics.saved.best_so_far import keeps_the_best
 from mpslint.semantics.saved.copies import copies
 from mpslint.semantics.saved.file_names import pattern_of, spelling_of
 from mpslint.semantics.saved.kept_numbers import is_made_of_numbers
@@ -52,7 +53,7 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
         steps = [writer] if owner is None else [writer, *context.index.calls.get(owner.name, ())]
         if any(
             context.index.function(step) is function
-            and precedes(context, step, call)
+            and (precedes(context, step, call) or keeps_the_best(context, step, call))
             and not only_fills_a_gap(context, step, spelling_of(context, target, named=True))
             for step in steps
         ):

@@ -63,6 +63,10 @@ def is_told(body: str) -> bool:
         "if datetime.now() - seen > timedelta(seconds=9):\n    seen = datetime.now()\n"
         "    print(loss.item())",
         "if i in range(0, 1000, 100):\n    print(loss.item())",
+        "if opt.log and i == 0:\n    print(loss.item())",
+        "if not i:\n    print(loss.item())",
+        "if i:\n    pass\nelse:\n    print(loss.item())",
+        "if i != 0 or opt.quiet:\n    pass\nelse:\n    print(loss.item())",
         "if i in range(5):\n    print(loss.item())",
         "if i in model.shown:\n    print(loss.item())",
         "if math.log2(i + 1).is_integer():\n    print(loss.item())",
@@ -105,6 +109,9 @@ def test_what_a_few_turns_alone_read_is_told_of_no_step(body: str) -> None:
         "if log.isEnabledFor(logging.INFO):\n    log.info('%.3f', loss.item())",
         "if log.isEnabledFor(logging.DEBUG):\n    pass\nelse:\n    print(loss.item())",
         "if i % opt.each == 0:\n    print(loss.item())",
+        "if i == 0 or opt.log:\n    print(loss.item())",
+        "if i:\n    print(loss.item())",
+        "if not (i == 0 and opt.log):\n    print(loss.item())",
     ],
 )
 def test_what_most_turns_read_is_told(body: str) -> None:

@@ -249,8 +249,16 @@ def at_first(test: ast.expr, counters: Container[str]) -> bool:
 
 def arm_of_one_turn(test: ast.expr, counters: Container[str]) -> bool | None:
     """Which arm of a test one turn alone comes to: the first (True) of `if i == 0:`, of
-    `if i == len(xs) - 1:` and of `if i == int(args.steps):`, the second (False) of `if i > 0:` and
-    `if i != 0:`; None of others."""
+    `if i == len(xs) - 1:` and of `if i == int(args.steps):`, also where more is asked beside it,
+    the second (False) of `if i > 0:`, `if i != 0:` and `if i:`; None of others."""
+    if isinstance(test, ast.BoolOp):
+        wanted = isinstance(test.op, ast.And)
+        return wanted if any(arm_of_one_turn(x, counters) is wanted for x in test.values) else None
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        arm = arm_of_one_turn(test.operand, counters)
+        return None if arm is None else not arm
+    if isinstance(test, ast.Name) and test.id in counters:
+        return False
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
     left, op, right = test.left, test.ops[0], test.comparators[0]

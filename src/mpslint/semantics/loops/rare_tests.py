@@ -101,10 +101,7 @@ class RareTests:
 
     def _needs_one_turn(self, test: ast.expr) -> bool:
         """`log and i == last`"""
-        counters = self._counters(test, few=False)
-        is_all = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
-        parts = test.values if is_all else [test]  # type: ignore[attr-defined]
-        return any(self._arm_of_one_turn(part, counters) is True for part in parts)
+        return self._arm_of_one_turn(test, self._counters(test, few=False)) is True
 
     def of_one_turn(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
         """Whether `child` stands in the arm of `branch` that one turn alone comes to; the other

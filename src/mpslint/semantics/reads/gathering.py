@@ -51,6 +51,7 @@ _DECODES = "batch_decode"
 _OF_ALL_RANKS = frozenset({"gather", "gather_for_metrics"})
 """Fact: accelerate's (`accelerator.py`) take tensors of the device, and hand back such ones."""
 _READS = ("item", "cpu", "tolist", "numpy", "to")
+_NUMBERS = frozenset({"int", "float", "bool"})
 _HOST_KINDS = frozenset({Kind.NDARRAY, Kind.NUMBER, Kind.STRING, Kind.FLAG})
 _NAMES_FOLLOWED = 2
 """`hits = x.sum().item()`, `share = hits / n`, and the sum: more is not seen in real code."""
@@ -322,18 +323,10 @@ def _needs_others(context: Context, loop: Turns) -> bool:
 def _needs(context: Context, node: ast.AST, loop: Turns) -> bool:
     if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
         return is_device_tensor(context, node.test) and context.loops.every_step(node.test, loop)
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    if not isinstance(node, ast.Call) or not _copies_to_host(context, node):
         return False
-    if node.func.attr == _DECODES:
-        return _decodes(context, node) and context.loops.every_step(node, loop)
-    if node.func.attr not in _READS:
-        return False
-    if node.func.attr == "to" and not has_host_copy(node):
-        return False
-    value = context.values.of(node.func.value)
-    copied = has_host_copy(node.func.value)
-    if not copied and (value.on_cpu or value.kind in _HOST_KINDS):
-        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr == _DECODES:
+        return context.loops.every_step(node, loop)
     own = (
         loop
         if isinstance(loop, FUNCTIONS)
@@ -344,6 +337,18 @@ def _needs(context: Context, node: ast.AST, loop: Turns) -> bool:
     if not context.loops.every_step(node, loop):
         return False
     return not _is_gathered(context, whole(context, node), loop, _NAMES_FOLLOWED)
+
+
+def _copies_to_host(context: Context, call: ast.Call) -> bool:
+    if not isinstance(call.func, ast.Attribute):
+        is_number = isinstance(call.func, ast.Name) and call.func.id in _NUMBERS
+        return is_number and len(call.args) == 1 and is_device_tensor(context, call.args[0])
+    if call.func.attr == _DECODES:
+        return _decodes(context, call)
+    if call.func.attr not in _READS or (call.func.attr == "to" and not has_host_copy(call)):
+        return False
+    value = context.values.of(call.func.value)
+    return has_host_copy(call.func.value) or not (value.on_cpu or value.kind in _HOST_KINDS)
 
 
 def _decodes(context: Context, call: ast.Call) -> bool:

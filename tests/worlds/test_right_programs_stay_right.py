@@ -9,7 +9,6 @@ from .mac_programs import Fixed, fixed_programs
 
 NEVER_ON_MPS = frozenset(
     {
-        "arrays_of_another_file",
         "batches_of_another_file",
         "buffers_by_a_lambda",
         "cast_on_the_host",

@@ -80,7 +80,15 @@ def check_bytes(
     for finding in (*findings, *untold):
         finding.confirm()
     warning = unread(source) or _kept_silent(source, findings)
-    return FileResult(path, findings, None, warning, untold=untold, is_whole=found.is_whole)
+    return FileResult(
+        path,
+        findings,
+        None,
+        warning,
+        untold=untold,
+        is_whole=found.is_whole,
+        mended=tuple(sorted(found.mended)),
+    )
 
 
 def _kept_silent(source: SourceFile, findings: tuple[Finding, ...]) -> str | None:

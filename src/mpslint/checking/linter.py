@@ -143,6 +143,8 @@ class Linted(NamedTuple):
     alike: Sequence[Finding] = ()
     """What rules that are on say of code that runs for nobody, or are not sure of: where
     a fix changes what reads the same, it goes along."""
+    mended: frozenset[int] = frozenset()
+    """As in `FileResult.mended`."""
 
     @property
     def both(self) -> Found:
@@ -233,6 +235,7 @@ def _linted(
     if not rules and not unasked and judge is None:
         return Linted([], [])
     from mpslint.checking.moot import is_about_the_cpu, is_moot
+    from mpslint.porting.mended import mended_rows
     from mpslint.semantics.context import Context
     from mpslint.semantics.purpose.smoke_tests import is_smoke_test
     from mpslint.semantics.purpose.unrun_tests import is_unrun_test
@@ -262,6 +265,7 @@ def _linted(
         context.all_told = False
     if levels:
         cast_doubt(context, findings)
+    mended = mended_rows(context, findings) if levels and untold else frozenset[int]()
     findings = [one for one in findings if not is_about_the_cpu(context, one)]
     if sharing is not None:
         sharing.ends(context)
@@ -289,7 +293,7 @@ def _linted(
         or is_wait_of_a_test(context, one)
     }
     if len(findings) == (0 if untold else len(idle)) and judge is None:
-        return Linted([], [], is_whole)
+        return Linted([], [], is_whole, mended=mended)
     # Reading comments needs the tokenizer, which costs more than all rules together.
     # Rows of a notebook's tree are not those of its text.
     plain = tree if type(source) is SourceFile else None
@@ -316,7 +320,7 @@ def _linted(
     alike += [one for one in kept if id(one) in told_of and not counts(one, settings)]
     told_of = {id(finding) for finding in counting}
     beside = [one for one in kept if id(one) not in told_of and one.severity > Severity.SLOW]
-    return Linted(counting, [one for one in beside if weighs(one)], is_whole, alike)
+    return Linted(counting, [one for one in beside if weighs(one)], is_whole, alike, mended)
 
 
 def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:

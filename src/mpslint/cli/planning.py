@@ -91,7 +91,8 @@ def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | No
     for whole in checked:
         result, hidden = reported.narrow(whole, settings[whole.path])
         path = result.path
-        if not (worth_fixing(result, unsafe=options.unsafe_fixes) or may_become_safe(result)):
+        is_fixed = worth_fixing(result, unsafe=options.unsafe_fixes) or may_become_safe(result)
+        if not is_fixed and not result.mended:
             untouched.append(result)
             if not options.diff_base:
                 further[path] = hidden | (rejected or {}).get(path, frozenset())
@@ -167,7 +168,8 @@ def _unsafe_beside_all(
         result = told.get(path)
         if result is None:
             continue
-        if all(one.applicability is not Applicability.SAFE for one in result.all_findings):
+        levels = {one.applicability for one in result.all_findings}
+        if Applicability.SAFE not in levels and not result.mended:
             together.leaves(result)
             continue
         try:

@@ -32,6 +32,9 @@ class FileResult(NamedTuple):
     """What is told to nobody, and decides on fixes all the same: those of other files as well."""
     is_whole: bool = True
     """Nobody need look for more of what is untold."""
+    mended: tuple[int, ...] = ()
+    """The rows of its text in which what may be float64 is cast before it is moved once fixes bring
+    tensors to MPS."""
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:

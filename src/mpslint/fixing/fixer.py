@@ -117,6 +117,7 @@ class Fixing:
         self._pause = pause
         self._looks = Looks(elsewhere)
         self.barred: Barred = {}
+        self.for_port = False  # Another file brings tensors to MPS that come here.
         self._before: Before | None = None
         self._found: Counter[Place] | None = None
         self._last: tuple[Barred, Elsewhere | None, Made] | None = None
@@ -127,7 +128,7 @@ class Fixing:
         way."""
         other = Fixing(self.source, settings, elsewhere, self._hidden, self._pause)
         other.barred, other._before = dict(self.barred), self._before
-        other._found = self._found
+        other._found, other.for_port = self._found, self.for_port
         if self._before is not None:
             self._before.holds_under(self._settings, settings)
         return other
@@ -205,7 +206,8 @@ class Fixing:
         applied: list[Applied] = []
         passes: list[tuple[Edit, ...]] = []
         seen = {current.text}
-        known, beside, along = self._linted(current, passes), False, _Along()
+        beside, along = self.for_port, _Along()
+        known = self._linted(current, (), beside=beside)
         findings, untold = known.both
         if self._found is None:
             self._found = Counter(self._places(findings, current, passes))
@@ -260,11 +262,11 @@ class Fixing:
     def following(
         self, made: Made, around: Elsewhere | None, *, unsafe: bool = False
     ) -> Made | None:
-        """What becomes of it among files as `around` knows them, where fixes are on offer there
-        that were not when it was made; None: there are none."""
+        """What becomes of it among files as `around` knows them; None: no more is on offer."""
         known, self.elsewhere = self.elsewhere, around
         level = Applicability.UNSAFE if unsafe else Applicability.SAFE
-        found = self._linted(made.source, made.passes, beside=any(map(is_opening, made.applied)))
+        beside = self.for_port or any(map(is_opening, made.applied))
+        found = self._linted(made.source, made.passes, beside=beside)
         offered = Offered(made.source, made.passes, self.barred)
         before = {
             offered.key(one)

@@ -33,6 +33,8 @@ class Move(NamedTuple):
     row: int
     key: Key
     text: str
+    at: int
+    """Its own row, where it stands in a function that is called in that `row`."""
 
 
 class Known(NamedTuple):
@@ -202,7 +204,7 @@ class Turn:
         key = self.key_of(function.value)
         if key is not None and (key != ALL or self._takes_any):
             key = EVERY if key == ALL else key
-            self.moves.append(Move(self._row or node.lineno, key, ast.unparse(node)))
+            self.moves.append(Move(self._row or node.lineno, key, ast.unparse(node), node.lineno))
 
     def _mapped(self, node: ast.Call) -> None:
         """`map(lambda part: part.to(device), batch)`"""

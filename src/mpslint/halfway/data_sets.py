@@ -60,9 +60,9 @@ class DataSets:
 
     def taken(
         self, path: str, tree: ast.Module, loops: Iterable[ast.AST], around: dict[str, Found]
-    ) -> Iterator[tuple[int, str, bool, Name | None]]:
-        """The rows in which a file moves what may be float64, as `wide_batches` tells them; and the
-        part of another program that must run as well."""
+    ) -> Iterator[tuple[int, str, bool, Name | None, int]]:
+        """The rows in which a file moves what may be float64, as `wide_batches` tells them; the
+        part of another program that must run as well; and the row of the move itself."""
         users = self._files.users(path)
         is_loss = self._is_loss((path, *users))
         wide = {name: one.parts for name, one in around.items()}
@@ -70,9 +70,10 @@ class DataSets:
         casts = partial(self.has_casts, sorted(every))
         found = wide_batches.Loops(tree, loops, wide, self.functions_around(path), is_loss, casts)
         is_collated = any(wide_batches.collates(self._files.text_of(one)) for one in every)
-        for row, text, is_slight, name in found.taken(is_collated=is_collated):
+        for move, text, is_slight, name in found.taken(is_collated=is_collated):
             far = around[name].far
-            yield row, text, is_slight, (far, name, "__getitem__") if far else None
+            part = (far, name, "__getitem__") if far else None
+            yield move.row, text, is_slight, part, move.at
 
     def _in(self, path: str) -> wide_batches.Wide:
         if path not in self._wide:

@@ -23,6 +23,7 @@ from mpslint.halfway.file_parts import (
     placed_parts,
 )
 from mpslint.halfway.ported_files import Left, Opened
+from mpslint.halfway.unread_arrays import is_of_dtype
 from mpslint.halfway.unread_steps import by_file, takes_files
 from mpslint.halfway.ways import Name, Ways
 from mpslint.halfway.wrapped_runs import WrappedRuns
@@ -180,7 +181,9 @@ class HalfPorts:
         was: dict[str, int] = {}
         if found and file is not None and file.before is not None and file.before != file.after:
             was = {one.text: one.row for one in self._program.doubts(path, file.before)}
-        for row, text, only_if_ran, beside in found:
+        for row, text, only_if_ran, beside, at in found:
+            if is_of_dtype(text) and self._is_mended(path, row, at):
+                continue
             line = self._program.line_of(path, was.get(text, row))
             left = Left(row, path, line, text, raises=False, is_doubt=True)
             yield left._replace(only_if_ran=only_if_ran, beside=beside)
@@ -189,6 +192,12 @@ class HalfPorts:
             if row in mended:
                 continue
             yield Left(row, path, self._program.line_of(path, row), text, is_untold=True)
+
+    def _is_mended(self, path: str, row: int, at: int) -> bool:
+        """Whether a move of a file is cast first by fixes that are still to be made: one in this
+        row, or one `at` a row of another file, by a function of that."""
+        paths = (path, *self._led(path)) if at else (path,)
+        return any((at or row) in self._files[one].mended for one in paths if one in self._files)
 
     def _taken_by(self, path: str) -> Left | None:
         """What may run a file that does nothing itself and that no import leads to: a program that

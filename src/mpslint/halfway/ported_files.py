@@ -109,6 +109,8 @@ class Ported(NamedTuple):
     """Gives its tree as it becomes; None: as it is. Most files are on no way, and not parsed."""
     opened: Sequence[Opened]
     left: Sequence[Left]
+    mended: frozenset[int] = frozenset()
+    """The rows in which what may be float64 is cast before it is moved, as it becomes."""
 
 
 def untouched(path: str, findings: Iterable[Finding], untold: Iterable[Finding] = ()) -> Ported:

@@ -28,6 +28,7 @@ from mpslint.project.layout.modules import INSTALLING
 from mpslint.project.runs.far_imports import FarImports
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.wide.late_casts import may_cast_late
 from mpslint.semantics.worlds.machines import MACS
 from mpslint.sources.opening import is_notebook, open_source, position
 
@@ -50,6 +51,8 @@ class Doubt(NamedTuple):
     """It would raise for a tensor of CUDA's as well, or may raise for none."""
     beside: Name | None = None
     """It is so in programs alone that run this part, too."""
+    at: int = 0
+    """The row of the move itself, which a function makes that is called in `row`."""
 
 
 class ProgramFiles:
@@ -138,7 +141,8 @@ class ProgramFiles:
             kinds |= wide_batches.KINDS
         returned = self._returned.around(path) if b"torch" in text else {}
         moves = wide_moves.may_move(text)
-        tree = tree_of() if kinds or returned or moves else None
+        is_late = may_cast_late(text)
+        tree = tree_of() if kinds or returned or moves or is_late else None
         if tree is None:
             return []
         nodes = of_kinds(tree, kinds)
@@ -159,8 +163,11 @@ class ProgramFiles:
             doubts += [Doubt(*one) for one in self._data_sets.taken(path, tree, nodes, wide)]
         if moves:
             doubts += [Doubt(*one) for one in wide_moves.wide_moves(tree)]
+        if is_late:
+            doubts += [Doubt(*one, only_if_ran=True) for one in wide_moves.late_moves(tree)]
         if returned:
-            doubts += [Doubt(*one) for one in self._returned.taken(path, tree, returned)]
+            taken = self._returned.taken(path, tree, returned)
+            doubts += [Doubt(row, text, at=at) for row, text, at in taken]
         return doubts
 
     def file_of(self, path: str, module: str) -> str | None:

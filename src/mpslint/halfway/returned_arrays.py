@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.basics.brief import brief
 from mpslint.halfway import wide_batches
 from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn
-from mpslint.halfway.unread_arrays import TENSORS
+from mpslint.halfway.unread_arrays import NOT_MOVED, TENSORS
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.wide.class_parts import parameters
 from mpslint.semantics.wide.sample_values import (
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.wide.class_parts import Function
     from mpslint.semantics.wide.sample_kinds import Key, SampleKinds
 
-_SURE = "is float64 as {} gives it, which cannot be moved to MPS"
-_DOUBT = "may be float64 as {} gives it, which cannot be moved to MPS"
+_SURE = f"is float64 as {{}} gives it, which {NOT_MOVED}"
+_DOUBT = f"may be float64 as {{}} gives it, which {NOT_MOVED}"
 _MAKES = re.compile(rb"from_numpy|\btensor\(|as_tensor|float64|double")
 _OF_ARRAYS = re.compile(rb"numpy|\btensor\(|as_tensor")
 """What the text of a file holds that may give an array."""
@@ -87,18 +87,19 @@ class ReturnedArrays:
 
     def taken(
         self, path: str, tree: ast.Module, given: dict[str, Value]
-    ) -> Iterator[tuple[int, str]]:
-        """The rows in which a file moves what such a function has given it."""
+    ) -> Iterator[tuple[int, str, int]]:
+        """The rows in which a file moves what such a function has given it, with the reason, and
+        the row of the move itself."""
         functions = self._data_sets.functions_around(path)
         own = self._names_of(path)
         for name, value in given.items():
             moves = _Moves(tree, name, value, functions, is_own=name.encode() in own)
-            for row, text, kind, is_fed in moves.found():
+            for row, text, at, kind, is_fed in moves.found():
                 # A network of float32 raises on any machine for what is none.
                 is_known = kind == UNREAD and is_fed and not self._has_casts(path)
                 if not is_known:
                     said = _SURE if kind == WIDE else _DOUBT
-                    yield row, f"{brief(text, _SEES)} {said.format(name)}"
+                    yield row, f"{brief(text, _SEES)} {said.format(name)}", at
 
     def _has_casts(self, path: str) -> bool:
         return self._data_sets.has_casts((path, *self._files.led_to(path)))
@@ -167,8 +168,9 @@ class _Moves:
             self._parts = {_ONE: worst_tensor(inner)}
         self._functions_of = functions_of
 
-    def found(self) -> Iterator[tuple[int, str, str, bool]]:
-        """Each move with its row, its text, its kind, and whether a network is given it."""
+    def found(self) -> Iterator[tuple[int, str, int, str, bool]]:
+        """Each move with its row, its text, its own row, its kind, and whether a network is given
+        it."""
         inner: Key = _ONE if _ONE in self._parts else ALL
         given = {self._name: _EACH if self._is_many else inner}
         known = Known(self._functions, lambda name: False, wide_batches.networks(self._tree))
@@ -181,7 +183,7 @@ class _Moves:
         for move in moves:
             for part, kind in self._parts.items():
                 if kind in _WORSE and _is_meant(move.key, part) and part not in turn.exact:
-                    yield move.row, move.text, kind, part in turn.fed
+                    yield move.row, move.text, move.at, kind, part in turn.fed
 
     def _functions(self, function: ast.expr) -> list[Function]:
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
@@ -249,7 +251,8 @@ class _Returned(Turn):
         if _last(node.func) in _TENSORS and _names(node, "device"):
             key = self._key_of_call(node)
             if key is not None and key != ALL:
-                self.moves.append(Move(self._row or node.lineno, key, ast.unparse(node)))
+                row = self._row or node.lineno
+                self.moves.append(Move(row, key, ast.unparse(node), node.lineno))
         else:
             super()._moved(node)
 

@@ -10,6 +10,8 @@ from functools import cached_property
 
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
+NOT_MOVED = "cannot be moved to MPS"
+"""What all reasons say that are about float64."""
 _SENT = "from_numpy"
 TENSORS = ("tensor", "as_tensor")
 NARROW = frozenset(
@@ -62,7 +64,8 @@ class Arrays:
             if node.func.attr in TENSORS:
                 made = node.args[0] if len(node.args) == 1 and not node.keywords else None
                 return self._is_array_of_unknown(made)
-            if node.func.attr in NARROW:
+            given = (*node.args, *(one.value for one in node.keywords))
+            if node.func.attr in NARROW or (node.func.attr == "to" and any(map(is_narrow, given))):
                 return False
             node = node.func.value
         return False
@@ -268,6 +271,11 @@ def _says_narrow(given: ast.keyword) -> bool:
     value = given.value
     said = value.value if isinstance(value, ast.Constant) else _last(value)
     return given.arg == "dtype" and said in _NARROW_DTYPES
+
+
+def is_of_dtype(reason: str) -> bool:
+    """Whether something is in doubt since it may be float64."""
+    return NOT_MOVED in reason
 
 
 def is_narrow(node: ast.AST) -> bool:

@@ -11,14 +11,14 @@ from collections.abc import Container, Iterator, Sequence
 from mpslint.basics.brief import brief
 from mpslint.facts.priors import names_device
 from mpslint.halfway.mixed_arrays import moved_on_some_way
-from mpslint.halfway.unread_arrays import TENSORS, Arrays, is_narrow
+from mpslint.halfway.unread_arrays import NOT_MOVED, TENSORS, Arrays, is_narrow
 from mpslint.halfway.unread_parts import is_device, moved_parts
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.syntax.saying import SAYING
 from mpslint.sources.screening import moves_something
 
-_LATE = "comes before the dtype is chosen: what is float64 cannot be moved to MPS"
-_WIDE = "may be given float64, which cannot be moved to MPS"
+_LATE = f"comes before the dtype is chosen: what is float64 {NOT_MOVED}"
+_WIDE = f"may be given float64, which {NOT_MOVED}"
 _ONLY_CUDA = "is done only where the device is CUDA"
 _TOLD = "is told whether the device is CUDA, and does for MPS what it does for the CPU"
 _UNHEARD = frozenset({*SAYING, "bool", "str", "int", "repr", "format", "all", "any"})

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts import batches
 from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn, is_cast
+from mpslint.halfway.unread_arrays import NOT_MOVED
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.wide.sample_values import ANY, PLAIN, WIDE
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.wide.class_parts import Function
     from mpslint.semantics.wide.sample_kinds import Key
 
-_WIDE = "is float64 as {} hands it out, which cannot be moved to MPS"
-_DOUBTFUL = "may be float64 as {} hands it out, which cannot be moved to MPS"
+_WIDE = f"is float64 as {{}} hands it out, which {NOT_MOVED}"
+_DOUBTFUL = f"may be float64 as {{}} hands it out, which {NOT_MOVED}"
 KINDS: frozenset[type[ast.AST]] = frozenset({ast.For})
 """The kinds of nodes that are asked for."""
 _FOREIGN = ("torch", "torchvision", "torchaudio", "numpy", "tqdm", "itertools", "datasets")
@@ -87,8 +88,8 @@ class Loops:
         """The parts that a network is given."""
         return set().union(*(turn.fed for _, turn in self._turns))
 
-    def taken(self, *, is_collated: bool) -> Iterator[tuple[int, str, bool, str]]:
-        """The rows in which a loop moves what may be float64, with the reason, whether that is no
+    def taken(self, *, is_collated: bool) -> Iterator[tuple[Move, str, bool, str]]:
+        """The moves in a loop of what may be float64, with the reason, whether that is no
         more than a doubt, and the data set; `is_collated`: by the program itself, where nothing
         else is known."""
         exact, fed = self.exact(), self.fed()
@@ -106,9 +107,9 @@ class Loops:
                             continue
                         is_fed = kind == ANY and _is_known(key, fed) and not self._has_casts()
                         if kind == ANY and not is_fed:
-                            yield move.row, f"{move.text} {_DOUBTFUL.format(name)}", True, name
+                            yield move, f"{move.text} {_DOUBTFUL.format(name)}", True, name
                         elif kind in (PLAIN, WIDE):
-                            yield move.row, f"{move.text} {_WIDE.format(name)}", False, name
+                            yield move, f"{move.text} {_WIDE.format(name)}", False, name
 
     def _turn(self, loop: ast.For, known: Known) -> Turn:
         turn = Turn(known, dict(_named(loop)))

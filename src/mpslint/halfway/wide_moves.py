@@ -10,14 +10,17 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.basics.brief import brief
-from mpslint.halfway.unread_arrays import TENSORS
+from mpslint.halfway.unread_arrays import NOT_MOVED, TENSORS
 from mpslint.halfway.unread_parts import is_device
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.wide.late_casts import late_casts
 from mpslint.semantics.wide.sample_values import UNREAD, WIDE
 from mpslint.sources.screening import moves_something
 
-_WIDE = "is float64 as it seems, which cannot be moved to MPS"
-_DOUBT = "may be float64, which cannot be moved to MPS"
+_WIDE = f"is float64 as it seems, which {NOT_MOVED}"
+_DOUBT = f"may be float64, which {NOT_MOVED}"
+_LATE = f"casts what may be float64 behind the move, which {NOT_MOVED}"
+_LATER = f"is cast behind the move ({{}}), and may be float64, which {NOT_MOVED}"
 _SEES = 60
 _MAKES = re.compile(rb"\bnumpy\b|float64|double|sklearn")
 _MAKES_OR_IS = re.compile(_MAKES.pattern + rb"|dtype ?= ?float\b")
@@ -45,19 +48,19 @@ def wide_moves(tree: ast.Module) -> Iterator[tuple[int, str]]:
     moved_by = partial(_moved_by, prepared)
     for call, kind in MovedKinds(tree, moved_by).kinds():
         # Of which dtype an array is that a module keeps no network shows.
-        if kind == WIDE and _names_float64(call):
-            continue  # The worlds tell of it, and the fix of float64-on-device mends it.
         if kind == WIDE or (kind == UNREAD and _last(call) == _BUFFER):
             why = _WIDE if kind == WIDE else _DOUBT
             yield call.lineno, f"{brief(ast.unparse(call), _SEES)} {why}"
 
 
-def _names_float64(call: ast.Call) -> bool:
-    """`torch.ones(3, dtype=torch.float64).to(device)`"""
-    made = call.func.value if isinstance(call.func, ast.Attribute) else None
-    return isinstance(made, ast.Call) and any(
-        item.arg == "dtype" and ast.unparse(item.value) == "torch.float64" for item in made.keywords
-    )
+def late_moves(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The rows of moves behind which a cast to float32 shows that it may be something else."""
+    for late in late_casts(tree):
+        if late.is_float and not late.is_apart:
+            yield late.move.lineno, f"{brief(ast.unparse(late.cast), _SEES)} {_LATE}"
+        elif late.is_float:
+            moved, cast = brief(ast.unparse(late.move), _SEES), brief(ast.unparse(late.cast), _SEES)
+            yield late.move.lineno, f"{moved} {_LATER.format(cast)}"
 
 
 def _last(call: ast.Call) -> str:

@@ -1,8 +1,8 @@
 """A cast that follows a move: `x.cuda().float()` of what may be float64 is `x.float().to(device)`.
 
 MPS cannot take float64 in, so that a cast behind the move comes too late. Where it makes numbers
-narrow it may as well come first, also where a part alone is cast (`x.to(device)[i].float()`): the
-result is the same on every machine, and less is copied.
+narrow it may as well come first, also where a part alone is cast (`x.to(device)[i].float()`), or
+another shape: the result is the same on every machine, and less is copied.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from mpslint.patterns.text import replace_span
 from mpslint.records import NamedTuple
 from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.wide.late_casts import late_casts, may_cast_late
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
     from mpslint.semantics.context import Context
+    from mpslint.semantics.wide.late_casts import LateCast
 
 _NARROW = frozenset({"float32", "float16", "bfloat16", "complex64"})
 _BY_NAME = {"float": "float32", "half": "float16", "bfloat16": "bfloat16"}
@@ -26,6 +28,7 @@ _OF_ARRAYS = frozenset(
 _OF_ANY = frozenset({"torch.as_tensor", "torch.asarray"})
 """Those of them that are chosen for arrays, of which no copy is made."""
 _DEPTH = 4
+_KEY = "late casts of a file"
 
 
 class Cast(NamedTuple):
@@ -38,28 +41,53 @@ class Cast(NamedTuple):
     """`[steps]`, which is taken of what was moved before that is cast."""
 
 
+def late_in(context: Context) -> list[LateCast]:
+    """The casts of a file behind moves of what may be float64."""
+    if _KEY not in context.memo:
+        is_there = may_cast_late(context.source.data)
+        context.memo[_KEY] = late_casts(context.tree) if is_there else []
+    found = context.memo[_KEY]
+    assert isinstance(found, list)
+    return found
+
+
 def cast_behind(context: Context, move: ast.Call) -> Cast | None:
     """The cast to put in front of a move, since what is moved may be float64; None: there is none,
     or what is moved is of another dtype for sure."""
+    late = next((one for one in late_in(context) if one.move is move and not one.is_apart), None)
     part: ast.AST = move
-    while isinstance(taken := context.index.parents[part], ast.Subscript) and taken.value is part:
-        part = taken
-    attribute = context.index.parents[part]
-    cast = context.index.parents.get(attribute)
-    if not isinstance(attribute, ast.Attribute) or not isinstance(cast, ast.Call):
-        return None
-    if cast.func is not attribute or not _narrows(context, cast, attribute.attr):
-        return None
-    assert isinstance(move.func, ast.Attribute)
-    base = move.func.value
-    if context.values.of(base).kind is Kind.MODULE or not may_be_wide(context, base):
-        return None
+    if late is not None and not _is_copied_for_cuda(late.move):
+        cast: ast.AST | None = late.cast
+        assert isinstance(late.cast.func, ast.Attribute)
+        part = late.cast.func.value
+    else:
+        while isinstance(taken := context.index.parents[part], ast.Subscript):
+            if taken.value is not part:
+                break
+            part = taken
+        attribute = context.index.parents[part]
+        cast = context.index.parents.get(attribute)
+        if not isinstance(attribute, ast.Attribute) or not isinstance(cast, ast.Call):
+            return None
+        if cast.func is not attribute or not _narrows(context, cast, attribute.attr):
+            return None
+        assert isinstance(move.func, ast.Attribute)
+        base = move.func.value
+        if context.values.of(base).kind is Kind.MODULE or not may_be_wide(context, base):
+            return None
+    assert isinstance(cast, ast.Call)
     source = context.source
     moved, taken_at, end = source.span(move)[1], source.span(part)[1], source.span(cast)[1]
     text = source.text[moved:end]
     if "\n" in text or "#" in text:
         return None
     return Cast(cast, source.text[taken_at:end], source.text[moved:taken_at])
+
+
+def _is_copied_for_cuda(move: ast.Call) -> bool:
+    """`x.cuda(non_blocking=True)`: who reads what on MPS then is asked where that is rewritten."""
+    is_cuda = isinstance(move.func, ast.Attribute) and move.func.attr == "cuda"
+    return is_cuda and bool(move.keywords or len(move.args) > 1)
 
 
 def cast_first(context: Context, move: ast.Call, cast: Cast, moved: str) -> Edit:
@@ -75,6 +103,8 @@ def _narrows(context: Context, cast: ast.Call, name: str) -> bool:
         return not given
     if name not in ("to", "type") or len(given) != 1:
         return False
+    if (context.resolve(given[0]) or "").endswith("Tensor"):
+        return False  # `torch.FloatTensor` is the type of tensors of the CPU, and moves as well.
     return context.dtypes.torch_dtype(given[0]) in _NARROW
 
 

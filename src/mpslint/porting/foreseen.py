@@ -76,7 +76,7 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     if not opening:
         return
     for harm in harms(context.worlds):
-        if not harm.only_once_ported or _is_mended(context, harm):
+        if not harm.only_once_ported or is_mended(context, harm):
             continue
         rows = {test.lineno for test in harm.tests if test in context.index.parents}
         reason = harm.sentence(context.source, context.line(harm.node))
@@ -254,7 +254,7 @@ def _speaks_of(finding: Finding, row: int) -> bool:
     return any(label.row == row for label in finding.labels)
 
 
-def _is_mended(context: Context, harm: Harm) -> bool:
+def is_mended(context: Context, harm: Harm) -> bool:
     """Whether the fix of float64-on-device will mend it in the same run."""
     settings = context.settings
     code = _COMPLEX if is_complex(harm.dtype) else _WIDE

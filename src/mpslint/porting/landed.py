@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 COMPANIONS = ("MPS413",)
 """Rules of which findings that are only likely are fixed as well beside what brings tensors to MPS:
 a checkpoint that may come from CUDA is next in its way."""
-CHANGED_BY_PORT = ("MPS407",)
+CHANGED_BY_PORT = ("MPS402", "MPS407")
 """Rules that tell of more beside such fixes, in whatever way they are asked for."""
 Key = tuple[str, int]
 """A finding by its code and its offset in the text as it was."""

@@ -25,7 +25,8 @@ x = torch.from_numpy(np.random.rand(3)).to(
 
 ## What is not flagged
 A dtype in the call, `.float()` before it, `a.astype(np.float32)`, `torch.tensor([1.0])` (Python
-floats become float32), arrays whose dtype is not known.
+floats become float32), arrays whose dtype is not known: but beside a fix that lets tensors come to
+MPS, what is cast to float32 behind its move (`x.to(device).float()`), since it may be float64.
 
 ## Fix safety
 Safe: CUDA and the CPU keep float64; a `.float()` that follows comes first instead. Unsafe for what
@@ -44,12 +45,15 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.patterns.early_cast import late_in
+from mpslint.patterns.late_casts import casts_put_first, device_of, rows_cast_first
 from mpslint.patterns.precision import fix_level, narrow_on_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations.destinations import keyword, may_be_mps
 from mpslint.semantics.operands.sent_to_host import is_sent_to_host
 from mpslint.semantics.purpose.caught_errors import is_caught
+from mpslint.semantics.wide.late_casts import CAST_TEXTS
 from mpslint.semantics.wide.wide_dtypes import Request, array_origin, arrival, requests
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.events import Kind as EventKind
@@ -61,12 +65,14 @@ _MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
     "MPS402",
     "numpy-float64-to-device",
     severity=Severity.BREAKS,
-    triggers=(b"numpy", b"sklearn"),
+    triggers=(b"numpy", b"sklearn", *CAST_TEXTS),
     also=((b".to(", b"device", b"register_buffer"),),
     fix=Applicability.SAFE,
     unfixed="where the array is made, or the device that it goes to, was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if context.settings.beside_port:
+        yield from _cast_late(context, rule)
     if not (context.names.imports("numpy") or context.names.imports("sklearn")):
         return
     told: set[ast.AST] = set()
@@ -90,6 +96,27 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if finding is not None:
                 yield finding
     yield from _buffers(context, rule)
+
+
+def _cast_late(context: Context, rule: Rule) -> Iterator[Finding]:
+    """`x.to(device).float()`, in a file to which tensors will come on MPS: who casts to float32 may
+    have float64."""
+    rows = rows_cast_first(context)
+    for late in late_in(context) if rows else ():
+        if late.move.lineno in rows and device_of(context, late) is not None:
+            yield context.finding(
+                rule,
+                late.move.func,
+                "may move float64, which is cast behind that: raises TypeError on MPS",
+                confidence=Confidence.INFERRED,
+                applicability=Applicability.SAFE,
+                fix=partial(_all_first, context),
+            )
+
+
+def _all_first(context: Context) -> Fix:
+    edits = casts_put_first(context)
+    return Fix("Cast before the move", edits, Applicability.SAFE, follows=True)
 
 
 def _finding(

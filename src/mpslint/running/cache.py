@@ -69,8 +69,8 @@ class Caches:
 
 class Cache:
     """Entries of one set of settings: path -> [mtime_ns, size, digest, flags, records, warning,
-    consulted, records of what is untold], `consulted` being a list of [path, mtime_ns, size] of the
-    files that the findings rest on."""
+    consulted, records of what is untold, rows that are mended], `consulted` being a list of [path,
+    mtime_ns, size] of the files that the findings rest on."""
 
     def __init__(self, settings: Settings, folder: CacheFolder | None) -> None:
         self._here = os.getcwd() + os.sep
@@ -129,7 +129,8 @@ class Cache:
             warning = (result.warning or "").removeprefix(f"{target.path}: ")
             others = [[self._name(other.path), *other[1:]] for other in result.consulted]
             untold = [to_record(finding, with_fix=False) for finding in result.untold]
-            self._keep(target.path, [*stamp, digest, flags, records, warning, others, untold])
+            said = [digest, flags, records, warning, others, untold, list(result.mended)]
+            self._keep(target.path, [*stamp, *said])
 
     @property
     def has_news(self) -> bool:
@@ -149,7 +150,7 @@ class Cache:
 
     def _entry(self, path: str) -> list[Any] | None:
         entry = self._entries.get(self._name(path))
-        return entry if isinstance(entry, list) and len(entry) == 8 else None
+        return entry if isinstance(entry, list) and len(entry) == 9 else None
 
     def _still(self, entry: list[Any]) -> bool:
         """Whether the other files that an entry rests on are as they were."""
@@ -170,19 +171,22 @@ class Cache:
 
 def _result(entry: list[Any], target: Target, *, with_fixes: bool) -> FileResult | None:
     """What an entry says of a file, None where it does not say enough."""
-    _, _, _, flags, records, warning, _, beside = entry
+    _, _, _, flags, records, warning, _, beside, rows = entry
     try:
         if target.named and not flags & _PARSED:
             return None
         findings = tuple(from_record(record) for record in records)
         untold = tuple(from_record(record) for record in beside)
+        mended = tuple(map(int, rows))
     except (ValueError, TypeError, KeyError):
         return None
     if with_fixes and not flags & _FIXES and any(f.applicability for f in findings):
         return None
     said = f"{target.path}: {warning}" if warning else None
     is_whole = not flags & _IN_PART
-    return FileResult(target.path, findings, None, said, untold=untold, is_whole=is_whole)
+    return FileResult(
+        target.path, findings, None, said, untold=untold, is_whole=is_whole, mended=mended
+    )
 
 
 def digest_of(data: bytes) -> str:

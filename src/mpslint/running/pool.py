@@ -35,11 +35,12 @@ Packed = tuple[
     "list[list[Any]] | None",
     "list[list[Any]]",
     bool,
+    "tuple[int, ...]",
     "list[Any] | None",
 ]
-"""(digest, error, warning, records, records of what is untold, whether that is all, consulted) of
-one file; without records the content is known, and without consulted files it takes files that the
-worker cannot see."""
+"""(digest, error, warning, records, records of what is untold, whether that is all, rows that are
+mended, consulted) of one file; without records the content is known, and without consulted files it
+takes files that the worker cannot see."""
 _around: Around = {}
 """Of a process that works for one run."""
 
@@ -194,16 +195,16 @@ def _checked(job: Job, with_fixes: bool) -> Done:
 
 def _pack(done: Done) -> Packed:
     if done.result is None:
-        return (done.digest, None, None, None, [], True, None if done.asked else [])
+        return (done.digest, None, None, None, [], True, (), None if done.asked else [])
     result = done.result
     records = [to_record(finding, with_fix=True) for finding in result.findings]
     untold = [to_record(finding, with_fix=False) for finding in result.untold]
     said = (done.digest, result.error, result.warning, records, untold, result.is_whole)
-    return (*said, list(result.consulted))
+    return (*said, result.mended, list(result.consulted))
 
 
 def _unpack(job: Job, packed: Packed) -> Done:
-    digest, error, warning, records, untold, is_whole, consulted = packed
+    digest, error, warning, records, untold, is_whole, mended, consulted = packed
     if records is None:
         return Done(digest, None, asked=consulted is None)
     path = job.target.path
@@ -218,6 +219,7 @@ def _unpack(job: Job, packed: Packed) -> Done:
             tuple(Consulted(*entry) for entry in consulted or ()),
             tuple(from_record(record) for record in untold),
             is_whole,
+            mended,
         ),
     )
 

@@ -48,7 +48,12 @@ class Remembered:
         self._file = f"{_digest(asked)}.together"
         self._of = _digest(
             [
-                (one.error, said, [to_record(other, with_fix=False) for other in one.untold])
+                (
+                    one.error,
+                    said,
+                    [to_record(other, with_fix=False) for other in one.untold],
+                    one.mended,
+                )
                 for one, said in zip(results, self._said, strict=True)
             ]
         )

@@ -18,7 +18,7 @@ from mpslint.halfway.halves import halves
 from mpslint.halfway.ported_files import Opened, Ported, left_in, unmended_in
 from mpslint.halfway.program_files import ProgramFiles
 from mpslint.model import Applicability, Severity
-from mpslint.porting.bringing import brings, is_aid, narrows, ran, silences
+from mpslint.porting.bringing import DTYPES, brings, is_aid, narrows, ran, silences
 from mpslint.porting.in_the_way import is_mended, keeps_out, raises_there_alone, weighs
 from mpslint.sources.files import spoken_path
 from mpslint.sources.opening import is_notebook, open_source, row_in_text, without_pictures
@@ -134,7 +134,7 @@ def _doubt_half_ports(
     program = ProgramFiles(project_of, by_path)
     asked = {}
     for path, file in by_path.items():
-        if file.all_findings or b".cuda(" in program.text_of(path):
+        if file.all_findings or file.mended or b".cuda(" in program.text_of(path):
             try:
                 fixed = Fixed(file, settings_of[path], project_of(path))
                 asked[path] = _ported(path, file, fixed)
@@ -240,4 +240,10 @@ def _ported(path: str, file: FileResult, fixed: Fixed) -> Ported:
     def tree() -> ast.Module | None:
         return fixed.tree
 
-    return Ported(tree, tree, opened, left)
+    return Ported(tree, tree, opened, left, _mended(file, fixed))
+
+
+def _mended(file: FileResult, fixed: Fixed) -> frozenset[int]:
+    """The rows in which nothing comes to MPS in float64 any more."""
+    cast = (one for one in file.findings if one.code in DTYPES and is_mended(one))
+    return frozenset((*file.mended, *map(fixed.row, cast)))

@@ -20,6 +20,7 @@ from mpslint.semantics.context import Context
 from mpslint.sources.files import spoken_path
 from mpslint.sources.opening import open_source
 from mpslint.sources.screening import names_in
+from mpslint.together.along import along, casts_late, led_by
 from mpslint.together.asked import off_on_macs, takes_mps
 from mpslint.together.becoming import Becoming
 from mpslint.together.beside import Beside
@@ -27,7 +28,7 @@ from mpslint.together.kept_runs import KeptRuns
 from mpslint.together.shared_helper import Selecting, selecting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mpslint.findings.results import FileResult
     from mpslint.fixing.blame import Barred
@@ -90,6 +91,8 @@ class Together:
         self._kept = KeptRuns()
         self._rests: dict[str, frozenset[str]] = {}
         """The other files on which it rests what the analysis says of a file as it is."""
+        self._late: dict[str, bool] = {}
+        """By file whether it casts what it has moved."""
         self._halves: set[str] = set()
         """Reasons that hold for the fixes on one way, and not for all of their files."""
 
@@ -204,8 +207,34 @@ class Together:
 
     def _settle(self) -> None:
         for _ in range(MAX_TRIALS):
-            if not self._remade() and not self._leave_half_ports():
+            if not (self._remade() or self._cast_first_on_ways() or self._leave_half_ports()):
                 break
+
+    def _cast_first_on_ways(self) -> bool:
+        """Lets files go along with others that bring tensors to MPS; whether some do so since, or
+        need not any more."""
+        for path, job in self._jobs.items():
+            if path not in self._late:
+                project = self._project_of(job.settings, {})
+                self._late[path] = casts_late(path, job.data, project)
+        kept = self._watched - self._fixable
+        late = [path for path, is_there in self._late.items() if is_there and path not in kept]
+        again = [
+            path
+            for path, goes in along(late, self._made, self._programs).items()
+            if self._fixing[path].for_port != goes
+        ]
+        for path in again:
+            self._fixing[path].for_port ^= True
+            self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
+            if self._made[path].applied:
+                self._watched.discard(path)
+        return bool(again)
+
+    def _programs(self) -> Iterator[frozenset[str]]:
+        jobs = (*self._jobs.values(), *self._starting)
+        yield from (self._led_by(job)[1] for job in jobs)
+        yield from led_by(self._untouched, self._project_of(jobs[0].settings, {}))
 
     def _try_what_was_doubted(self) -> bool:
         """Makes the files again that other files spoke against, as these have become; whether more

@@ -293,6 +293,9 @@ def _without_rejected(
 
     found = rejecting.blamed(outcome.report, work.planned)
     if found is None:
+        way_on = rejecting.next_file(options, outcome.report, work.planned, str(script))
+        if way_on is not None:
+            print(printable(f"  {way_on}"), file=for_people(options), flush=True)
         return work, outcome, False
     rest = rejecting.planned_without(options, found)
     retried = _verify(options, rest, script) if rest is not None else None

@@ -32,11 +32,16 @@ _DEVICE = re.compile(r"\b(?:cuda|mps)(?::\d+)?\b")
 
 
 class Outcome(NamedTuple):
-    """How it ended, what it said, and where in the user's code (` at file:line`, or nothing)."""
+    """How it ended, what it said, and where in the user's code (` at file:line`, or nothing).
+
+    device: on which; own: whether the program said so by a `raise` or an exit of its own.
+    """
 
     way: Way
     said: str
     where: str = ""
+    device: str = ""
+    own: bool = False
 
     @property
     def ok(self) -> bool:
@@ -68,7 +73,7 @@ _DEVICE_MESSAGE = re.compile(
     | Invalid\ device | Expected\ one\ of\ cpu | MPS(Float|Half|BFloat16|Long|Int)Type
     | cuda\.\w*FloatTensor | no\ (GPU|CUDA|NVIDIA) | GPU\ (is\ )?not | MPS:\ | share_fd_
     | (available|supported)\ (only\ )?(on|for|with)\ (CUDA|MPS|GPU)
-    | index\ is\ on\ | mps:0 | cuda:\d
+    | index\ is\ on\ | mps:0 | cuda:\d | Cannot\ access\ accelerator\ device
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -97,6 +102,11 @@ _THREADS = re.compile(r"can't start new thread|Resource temporarily unavailable"
 
 def classify(launch: Launch) -> Outcome:
     """The way a launch ended and one line that says so."""
+    own = launch.outcome == "exit" or bool(launch.error and launch.error.get("own"))
+    return _classified(launch)._replace(device=launch.device, own=own)
+
+
+def _classified(launch: Launch) -> Outcome:
     ended = launch.ended
     if ended.broken:
         return Outcome(Way.BROKEN, f"the sandbox could not start the script: {ended.broken}")

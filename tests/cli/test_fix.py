@@ -459,6 +459,18 @@ def test_a_report_tells_apart_why_findings_are_left(cli: Cli, train: Path, proje
     assert left["MPS206"] == ("no-fix", 8, True)
 
 
+@pytest.mark.parametrize("output", ["full", "concise"])
+def test_a_report_says_why_there_is_no_fix(
+    cli: Cli, train: Path, project: Path, output: str
+) -> None:
+    train.write_text(UNFIXABLE)
+    cli("fix", "--no-verify", "--output-format", output, ".", "--report", "report.json")
+    (file,) = json.loads((project / "report.json").read_text())["files"]
+    assert [left["why"] for left in file["left"]] == [
+        "MPS has no answer to this, and what the answer is for was not understood"
+    ]
+
+
 def test_a_report_that_cannot_be_written_is_one_line_and_exit_2(cli: Cli, train: Path) -> None:
     ran = cli("fix", "--no-verify", "train.py", "--report", "no/such/folder/r.json")
     assert ran.code == 2

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from mpslint.verify.launch import Launch
 from mpslint.verify.misfits import misfit
+from mpslint.verify.own_modules import INSTALL
 
 
 class Way(Enum):
@@ -141,7 +142,7 @@ def _told(launch: Launch) -> Outcome:
     if launch.outcome == "no-torch":
         return Outcome(Way.NO_TORCH, "the script never imported torch")
     if launch.error is not None:
-        return _error(launch.error)
+        return _error(launch.error, launch.way_out)
     code = launch.value("exit_code", 0)
     if launch.outcome == "exit" and code:
         return _exit(launch, int(code))
@@ -227,7 +228,7 @@ def first_sentence(message: str) -> str:
     return f"{said[:half].rstrip()} ... {said[-half:].lstrip()}"
 
 
-def _error(error: dict[str, Any]) -> Outcome:
+def _error(error: dict[str, Any], way_out: str) -> Outcome:
     kind, message = str(error["type"]), str(error["message"])
     line = first_sentence(message)
     said = f"{kind}: {line}" if line else kind
@@ -240,8 +241,9 @@ def _error(error: dict[str, Any]) -> Outcome:
     if why := misfit(message):
         return Outcome(Way.ENVIRONMENT, f"the installation does not fit ({said}): {why}")
     if kind in ("ModuleNotFoundError", "ImportError"):
-        way_out = "install it for that Python, or name one that has it with --python"
-        return Outcome(Way.ENVIRONMENT, f"cannot import what it needs ({said}): {way_out}")
+        return Outcome(
+            Way.ENVIRONMENT, f"cannot import what it needs ({said}): {way_out or INSTALL}"
+        )
     if kind in _NETWORK_TYPES or _NETWORK.search(message):
         return Outcome(Way.ENVIRONMENT, f"needs the network ({said})")
     if kind in _MISSING_TYPES:

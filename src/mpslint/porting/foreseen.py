@@ -16,6 +16,7 @@ from mpslint.porting.in_the_way import weighs
 from mpslint.project.compiled.kernel_calls import missing_name
 from mpslint.project.runs.left_behind import STAYS, lacks_kernel, places
 from mpslint.semantics.destinations.destinations import device_argument, keyword
+from mpslint.semantics.packages.versions import module_before_mps
 from mpslint.semantics.syntax.expressions import is_path
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import Harm, harms
@@ -32,11 +33,6 @@ if TYPE_CHECKING:
 _DEVICES_SINCE = (0, 4)
 """The first torch with `torch.device`, `.to()` and strings that name a device."""
 _LACKING = "which has neither torch.device nor .to(), and no devices by name"
-# Fact: release notes of torch 1.0, "Removed": both went with the support of Lua's torch; those of
-# torchtext 0.9 and 0.12, between which it had `legacy`: built for torch 1.8 to 1.11.
-_BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.")
-"""Modules that no torch with MPS has. What those of Lua load is no `torch.nn.Module`: it has
-`.cuda()`, and no `.to()`."""
 _WITHOUT_ITEM = "whose tensors have no item()"
 _AUTOCAST_SINCE, _SCALER_SINCE = (1, 10), (2, 3)
 """The first torch with `torch.autocast`, and with `torch.amp.GradScaler`."""
@@ -123,10 +119,10 @@ def _doubt_under_torch_without_autocast(context: Context, findings: Sequence[Fin
 def _doubt_what_needs_an_older_torch(context: Context, findings: Sequence[Finding]) -> None:
     """A file that such a module is imported by runs on no Mac's GPU, and what it moves to CUDA may
     have nothing else to be moved by."""
-    name, line = _module_before_mps(context)
-    for one in findings if name else ():
+    name, statement = module_before_mps(context)
+    for one in findings if statement is not None else ():
         if brings(one.code) and one.applicability is Applicability.SAFE:
-            one.doubt(f"{line}: no torch that has MPS has {name}")
+            one.doubt(f"{context.line(statement)}: no torch that has MPS has {name}")
 
 
 def _doubt_beside_cells_that_were_not_read(context: Context, findings: Sequence[Finding]) -> None:
@@ -187,20 +183,6 @@ def _doubt_what_goes_to_compiled_modules(context: Context, findings: Sequence[Fi
         told = f"{context.line(item)}: {made_of}, which this is compiled from, knows no MPS"
         for one in inside if made_of else ():
             one.doubt(told)
-
-
-def _module_before_mps(context: Context) -> tuple[str, str]:
-    """Its name, and the line that imports it, for messages; empty: there is none."""
-    for node in context.index.of(ast.Import):
-        for alias in node.names:
-            if f"{alias.name}.".startswith(_BEFORE_MPS):
-                return alias.name, context.line(node)
-    for item in context.index.of(ast.ImportFrom):
-        module = item.module or ""
-        for name in (module, *(f"{module}.{alias.name}" for alias in item.names)):
-            if not item.level and f"{name}.".startswith(_BEFORE_MPS):
-                return name, context.line(item)
-    return "", ""
 
 
 def _doubt_what_is_held_back(context: Context, findings: Sequence[Finding]) -> None:

@@ -227,8 +227,9 @@ def unclear_use(context: Context, alias: Alias) -> tuple[ast.Name, bool] | None:
     for use in _uses(context, alias):
         if _convert(context, use, alias.dtype, Reference("", False, ()), "torch") is None:
             call = context.index.parents[use]
-            is_called = isinstance(call, ast.Call) and call.func is use
-            return use, is_called and _maker(context, call) is None
+            if isinstance(call, ast.Call) and call.func is use:
+                return use, _maker(context, call) is None
+            return use, False
     return None
 
 

@@ -144,9 +144,10 @@ def of_type_choice(context: Context, node: ast.expr) -> str:
     if unclear is not None:
         use, is_given = unclear
         line = context.line(use)
-        if is_given:
-            made = _quoted(context, context.index.parents[use])
-            return f"whether {made} at {line} is given the data or the sizes is not seen"
+        made = context.index.parents[use]
+        if is_given and isinstance(made, ast.Call):
+            call = f"{_quoted(context, made)} at {line}"
+            return f"whether {call} is given the data or the sizes is not seen"
         return f"what `{use.id}` is for at {line} was not understood"
     if alias is not None:
         return "what else goes to CUDA in this file was not understood"

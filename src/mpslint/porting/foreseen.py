@@ -120,7 +120,9 @@ def _doubt_what_needs_an_older_torch(context: Context, findings: Sequence[Findin
     """A file that such a module is imported by runs on no Mac's GPU, and what it moves to CUDA may
     have nothing else to be moved by."""
     name, statement = module_before_mps(context)
-    for one in findings if statement is not None else ():
+    if statement is None:
+        return
+    for one in findings:
         if brings(one.code) and one.applicability is Applicability.SAFE:
             one.doubt(f"{context.line(statement)}: no torch that has MPS has {name}")
 

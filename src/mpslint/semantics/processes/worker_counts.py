@@ -11,7 +11,7 @@ from mpslint.semantics.uses.switch_defaults import destination
 from mpslint.semantics.worlds.machines import MAC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mpslint.semantics.context import Context
     from mpslint.semantics.names.names import Binding
@@ -74,7 +74,7 @@ class WorkerCounts:
             return self._in_each(context, ways, depth)
         return False
 
-    def _in_each(self, context: Context, ways: list[ast.expr | None], depth: int) -> bool:
+    def _in_each(self, context: Context, ways: Sequence[ast.expr | None], depth: int) -> bool:
         """Of several ways nobody knows which a Mac takes."""
         return bool(ways) and all(
             way is not None and self._in_mapping(context, way, depth - 1) for way in ways

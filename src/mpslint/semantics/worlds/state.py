@@ -235,12 +235,13 @@ class Class:
             base = called.value
             is_own = isinstance(base, ast.Name) and [one.arg for one in first] == [base.id]
             return self.methods.get(called.attr) if is_own else None
-        for names in caller.up if isinstance(called, ast.Name) else ():
-            value = names.get(called.id)
-            if value is not None:
-                found = value.__class__ is Atom and value.kind == FUNCTION
-                return value.v if found else None
-        return None
+        if not isinstance(called, ast.Name):
+            return None
+        value = next((names[called.id] for names in caller.up if called.id in names), UNK)
+        found: Function | None = None
+        if isinstance(value, Atom) and value.kind == FUNCTION:
+            found = value.v
+        return found
 
     def attribute(self, name: str) -> Value | None:
         """What an attribute holds: all that is stored in it, joined."""

@@ -241,8 +241,7 @@ class Finding:
 
     @property
     def unfixed(self) -> str:
-        """Why there is no fix: one clause; empty where there is one, or nobody has more to say than
-        that the rule has none."""
+        """Why there is no fix: one clause; empty where there is one."""
         if self.applicability is not None and self.fix is not None:
             return ""
         for one in self._unfixed:

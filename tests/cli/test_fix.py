@@ -155,6 +155,40 @@ class TestAFailureInALineThatAFixWrote:
         assert train.read_text() == TWICE
 
 
+class TestAFailureInAFileThatWasNotFixed:
+    @pytest.fixture
+    def layers(self, train: Path, verifier: Verifier) -> Path:
+        """A file beside the script, in whose second line the fixed script fails."""
+        path = train.with_name("layers.py")
+        error = {"file": str(path), "line": 2, "type": "Error", "message": "no"}
+        verifier.verdict, verifier.runs = "fail", [SimpleNamespace(verdict="fail", error=error)]
+        return path
+
+    def test_the_command_that_fixes_both_is_told(self, cli: Cli, layers: Path) -> None:
+        layers.write_text("import torch\nONES = torch.ones(2).cuda()\n")
+        ran = cli("fix", "train.py")
+        assert ran.code == 3
+        assert (
+            "next: layers.py has a fix of its own; to make and run both: "
+            "`mpslint fix --entry train.py train.py layers.py`\n"
+        ) in ran.out
+
+    def test_where_it_has_no_fix_its_line_is_named(self, cli: Cli, layers: Path) -> None:
+        layers.write_text(UNFIXABLE)
+        ran = cli("fix", "train.py")
+        assert ran.code == 3
+        assert "next: nothing was fixed in layers.py; rewrite its line 2 by hand\n" in ran.out
+
+    def test_a_file_of_somebody_elses_is_not_advised_on(
+        self, cli: Cli, layers: Path, train: Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        layers.write_text("import torch\nONES = torch.ones(2).cuda()\n")
+        script = train.rename(tmp_path_factory.mktemp("elsewhere") / "train.py")
+        ran = cli("fix", str(script))
+        assert ran.code == 3
+        assert "next:" not in ran.out
+
+
 @pytest.mark.parametrize("paths", [["."], ["train.py", "other.py"]], ids=["a folder", "files"])
 def test_that_nothing_was_run_is_said_where_no_script_was_named(
     cli: Cli, train: Path, paths: list[str]
@@ -423,6 +457,18 @@ def test_a_report_tells_apart_why_findings_are_left(cli: Cli, train: Path, proje
     assert left["MPS202"] == ("suppressed", 6, False)
     assert left["MPS204"] == ("unsafe", 7, False)
     assert left["MPS206"] == ("no-fix", 8, True)
+
+
+@pytest.mark.parametrize("output", ["full", "concise"])
+def test_a_report_says_why_there_is_no_fix(
+    cli: Cli, train: Path, project: Path, output: str
+) -> None:
+    train.write_text(UNFIXABLE)
+    cli("fix", "--no-verify", "--output-format", output, ".", "--report", "report.json")
+    (file,) = json.loads((project / "report.json").read_text())["files"]
+    assert [left["why"] for left in file["left"]] == [
+        "MPS has no answer to this, and what the answer is for was not understood"
+    ]
 
 
 def test_a_report_that_cannot_be_written_is_one_line_and_exit_2(cli: Cli, train: Path) -> None:

@@ -45,6 +45,25 @@ def test_fix_says_in_one_line_why_nothing_was_done(
     assert {path: path.read_bytes() for path in withholding.glob("*.py")} == texts
 
 
+def test_a_line_that_is_in_the_way_of_its_own_file_and_of_others_is_told_once(
+    cli: Cli, project: Path
+) -> None:
+    chosen = 'import torch\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n'
+    (project / "helper.py").write_text(
+        f"import torch_geometric\n{chosen}\n\ndef conv(x):\n"
+        "    return torch_geometric.nn.GCNConv(3, 3).to(device)(x.to(device))\n"
+    )
+    (project / "main.py").write_text(
+        f"from helper import conv\n{chosen}print(conv(torch.ones(3, 3).to(device)))\n"
+    )
+    said = cli("fix", "--diff", "--quiet", "helper.py", "main.py").err.splitlines()
+    (line,) = [one for one in said if "torch_geometric" in one]
+    assert line == (
+        "helper.py and 1 other file: left as it is: helper.py, line 7: "
+        "`torch_geometric` is not known to work with tensors on MPS"
+    )
+
+
 def test_a_project_that_lets_its_users_opt_out_keeps_its_promises(cli: Cli, project: Path) -> None:
     shutil.copytree(PROJECTS / "opted_out", project, dirs_exist_ok=True)
     assert cli("check", "--output-format", "concise", ".").out.count("[*]") == 3 + 1

@@ -210,3 +210,49 @@ def test_it_is_followed_into_the_modules_of_the_project(text: str, modules: dict
 )
 def test_what_other_modules_do_with_it_counts(text: str, modules: dict[str, str]) -> None:
     assert not is_apart(text, **modules)
+
+
+REBOUND = "warpnet = torch.nn.Linear(2, 2)\n"
+
+
+def is_last_foreign(text: str) -> bool:
+    """Whether the last use of the package's name in a text stands for the package."""
+    tree = ast.parse(f"import torch\nimport {PACKAGE}\n{text}")
+    around = OtherFiles(Files({"program": text})).around("program")
+    uses = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id == PACKAGE]
+    last = max(uses, key=lambda one: (one.lineno, one.col_offset))
+    return ForeignUses(tree, {PACKAGE}, {"np"}, around).is_foreign(last)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{REBOUND}warpnet(out)\n",
+        "warpnet = warpnet.Net()\nwarpnet(out)\n",
+        f"{REBOUND}for x in data:\n    with torch.no_grad():\n        warpnet(x)\n",
+        f"{REBOUND}def run(x):\n    return warpnet(x)\n",
+        "warpnet: object = torch.nn.Linear(2, 2)\nwarpnet(out)\n",
+        "loss, warpnet = 0, torch.nn.Linear(2, 2)\nwarpnet(out)\n",
+        f"if big:\n    {REBOUND}    warpnet(out)\n",
+        f"def run(x):\n    import {PACKAGE}\n    {REBOUND}    return warpnet(x)\n",
+    ],
+)
+def test_a_name_that_is_given_anew_is_the_package_no_more(text: str) -> None:
+    assert not is_last_foreign(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "warpnet(out)\n",
+        f"if big:\n    {REBOUND}warpnet(out)\n",
+        f"try:\n    {REBOUND}except ValueError:\n    warpnet(out)\n",
+        f"for x in data:\n    {REBOUND}warpnet(out)\n",
+        f"{REBOUND}import {PACKAGE}\nwarpnet(out)\n",
+        "warpnet.net = torch.nn.Linear(2, 2)\nwarpnet(out)\n",
+        "warpnet: object\nwarpnet(out)\n",
+        "while going:\n    if warpnet(out):\n        net = warpnet\n",
+    ],
+)
+def test_a_name_that_may_be_the_package_still_is(text: str) -> None:
+    assert is_last_foreign(text)

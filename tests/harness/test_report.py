@@ -45,6 +45,23 @@ def test_the_end_of_the_script_is_the_end_of_the_report(
     assert run.report["device_ops"] > 0
 
 
+@pytest.mark.parametrize(
+    ("end", "own"),
+    [
+        ("raise ValueError('no')", True),
+        ("assert torch.cuda.is_available(), 'a GPU, please'", True),
+        ("import warnings; assert not (\n    warnings\n)", True),
+        ("torch.ones(2).cuda()", False),
+        ("torch.ones(2, device='cuda')", False),
+        ("torch.ones(2).view(3)", False),
+        ("[][0]", False),
+    ],
+)
+def test_it_tells_what_the_program_raised_itself(quick: Run, end: str, own: bool) -> None:
+    error = quick(f"import torch\n{end}\n", "--device", "mps").report["error"]
+    assert error["own"] is own
+
+
 def test_a_killed_process_leaves_no_report(quick: Run) -> None:
     script = "import os, signal, torch\nos.kill(os.getpid(), signal.SIGKILL)\n"
     run = quick(script, "--device", "mps")

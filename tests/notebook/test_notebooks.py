@@ -59,8 +59,15 @@ def test_a_name_from_an_earlier_cell_is_known_in_a_later_one() -> None:
 
 
 def test_a_message_names_a_line_as_the_cell_counts_it() -> None:
-    (finding,) = lint(source("chosen_late"), Settings())
-    assert "(line 1 of cell 2)" in finding.message
+    (finding,) = lint(source("chosen_later"), Settings())
+    assert "(line 5 of cell 2)" in finding.message
+
+
+def test_a_reason_names_a_line_as_the_cell_counts_it(cli: Cli, project: Path) -> None:
+    shutil.copy(NOTEBOOKS / "left_behind.ipynb", project / "a.ipynb")
+    why = "x + y would be given tensors of the CPU and of MPS"
+    said = f"a.ipynb: left as it is: line 5 of cell 4: {why}"
+    assert [one for one in cli("fix", "a.ipynb").err.splitlines() if "left" in one] == [said]
 
 
 def test_magics_and_shell_lines_are_kept() -> None:

@@ -143,6 +143,66 @@ def test_the_answer_is_one_that_a_lead_can_read(surveyed, text, said) -> None:
     assert answer(surveyed({"a.py": text})) == said
 
 
+BROKEN = "class Net:\n    def forward(self, x):\n        print x\n"
+IMPORTS = "import torch\nfrom net import Net\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Net()\n", ""),
+        (
+            'device = "cuda" if torch.cuda.is_available() else "cpu"\nNet().to(device)\n',
+            " Besides, 1 place keeps work off the Mac's GPU or gives a wrong number. Safe fixes",
+        ),
+        (
+            'net = torch.nn.Linear(1, 1).to("mps")\n'
+            "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+            'for x in torch.ones(3, 1, 1, device="mps"):\n    optimizer.zero_grad()\n'
+            "    loss = net(x).sum()\n    loss.backward()\n    optimizer.step()\n"
+            "    print(loss.item())\n",
+            " Besides, 1 place makes it slower than it has to be.",
+        ),
+    ],
+)
+def test_a_module_that_does_not_parse_ends_the_program_on_every_machine(
+    surveyed, text, said
+) -> None:
+    told = answer(surveyed({"net.py": BROKEN, "train.py": IMPORTS + text}))
+    assert told.startswith(
+        "Not as it stands: net.py does not parse, so that no machine runs train.py, which "
+        f"imports it.{said}"
+    )
+
+
+def test_it_stands_before_what_raises_on_a_mac_alone(surveyed) -> None:
+    told = answer(surveyed({"net.py": BROKEN, "train.py": IMPORTS + "Net().cuda()\n"}))
+    assert "train.py, which imports it; and 1 place raises on a Mac." in told
+
+
+def test_of_several_modules_that_do_not_parse_the_first_is_named(surveyed) -> None:
+    importer = "import torch\nimport b.c\nimport net\n"
+    files = {"a.py": importer, "b/c.py": BROKEN, "net.py": BROKEN}
+    assert answer(surveyed(files)).startswith(
+        "Not as it stands: 2 files that others import do not parse (b/c.py, which a.py imports, "
+        "is the first), so that no machine runs these."
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\n",
+        "import torch\ntry:\n    import net\nexcept Exception:\n    net = None\n",
+        "import torch\ndef old():\n    import net\n",
+        "import torch\nnet = torch.nn.Linear(2, 2)\n",
+    ],
+    ids=["nobody", "behind a try", "in a function", "the word alone"],
+)
+def test_a_file_that_does_not_parse_and_that_nobody_needs_ends_nothing(surveyed, text) -> None:
+    assert answer(surveyed({"net.py": BROKEN, "train.py": text})).startswith("Yes")
+
+
 _SAVED = "torch.save(net.state_dict(), 'a.pt')\n"
 _LOADING = (
     f"import torch\n\nnet = torch.nn.Linear(2, 2)\n{_SAVED}"

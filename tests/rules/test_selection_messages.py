@@ -12,8 +12,8 @@ from mpslint.sources.source import SourceFile
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
 DEFAULTS = FIXTURES / "device-chain-missing-mps" / "alarm_on_by_default.py"
-FALLS = "a Mac's GPU is never used: this selection falls to the CPU (line 3)"
-SWITCHED = "a Mac's GPU is never used: a switch chooses CUDA, which no Mac has, or the CPU (line 3)"
+FALLS = "a Mac's GPU is never used: this selection falls to the CPU"
+SWITCHED = "a Mac's GPU is never used: a switch chooses CUDA, which no Mac has, or the CPU"
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,19 @@ def test_a_switch_that_nobody_compares_with_the_machine_may_choose_cuda(
     program = f'import torch\nargs = parse()\ndevice = "cuda" if {test} else "cpu"\nrun(device)\n'
     (finding,) = lint(SourceFile("program.py", program.encode()), Settings(select=("MPS103",)))
     assert finding.message == said
+
+
+def test_the_line_that_a_mac_ends_up_in_is_named_where_it_is_another() -> None:
+    program = """import torch
+if torch.cuda.is_available():
+    device = "cuda"
+else:
+    device = "cpu"
+run(device)
+"""
+    (finding,) = lint(SourceFile("program.py", program.encode()), Settings(select=("MPS103",)))
+    assert finding.row == 2
+    assert finding.message == f"{FALLS} (line 5)"
 
 
 def test_a_switch_that_chooses_cuda_where_nobody_says_anything_breaks_and_no_other_does() -> None:

@@ -115,6 +115,42 @@ def test_the_originals_own_device_error_is_not_new_on_another_device() -> None:
     assert verdict.judge(patched, basis(None, original)).verdict == "inconclusive"
 
 
+NO_CUDA = ("AssertionError", "Torch not compiled with CUDA enabled")
+
+
+def test_cuda_that_is_left_fails_where_the_original_wants_it_earlier() -> None:
+    original = launch("cuda", **raised("ValueError", "no such kernel"))
+    without = launch("cpu", **raised(*NO_CUDA, line=3))
+    patched = launch("cpu", **raised(*NO_CUDA, line=9))
+    judged = verdict.judge(patched, basis(None, original, without))
+    assert judged.verdict == "fail"
+    assert judged.reason == "AssertionError: Torch not compiled with CUDA enabled at train.py:9"
+
+
+def test_what_the_program_itself_says_to_a_machine_without_cuda_decides_nothing() -> None:
+    original = launch("cuda", **raised("ValueError", "no such kernel"))
+    refusal = raised("RuntimeError", "this program requires a GPU")
+    refusal["error"]["own"] = True
+    cpu = launch("cpu", **refusal)
+    judged = verdict.judge(cpu, basis(None, original, cpu))
+    assert judged.verdict == "inconclusive"
+    assert "the original cannot run here: ValueError: no such kernel" in judged.reason
+    assert "; the patched script: RuntimeError: this program requires a GPU" in judged.reason
+
+
+def test_an_exit_of_the_program_itself_for_want_of_cuda_decides_nothing() -> None:
+    original = launch("cuda", outcome="limit", limits=["CUDA graphs"])
+    ending = ended(code=1, stderr="this program requires a GPU")
+    cpu = launch("cpu", ending=ending, outcome="exit", exit_code=1)._replace(status=1)
+    assert verdict.judge(cpu, basis(None, original, cpu)).verdict == "inconclusive"
+
+
+def test_the_same_end_of_both_is_told_once() -> None:
+    error = raised("FileNotFoundError", "[Errno 2] No such file or directory: 'data.bin'")
+    judged = verdict.judge(launch("mps", **error), basis(None, launch("cuda", **error)))
+    assert "patched" not in judged.reason
+
+
 def test_a_script_that_fails_on_the_plain_cpu_too_is_not_blamed_on_the_device() -> None:
     peer = launch("cpu", **raised("ValueError", "no data in train.py:3"))
     alone = launch("mps", **raised("ValueError", "no data in train.py:5", line=9))

@@ -121,6 +121,13 @@ def test_missing_data_is_named(script: Script) -> None:
     assert "corpus.bin" in report.reason
 
 
+def test_a_module_of_the_projects_own_that_is_missing_is_named(script: Script) -> None:
+    script("utils/nets.py", "")
+    report = alone(script("train.py", "import torch\nfrom utils.blocks import Block\n"))
+    assert report.verdict == "inconclusive"
+    assert "there is utils, but no `utils.blocks`" in report.reason
+
+
 def test_the_set_up_command_can_stand_in_for_data(script: Script) -> None:
     path = script("read.py", "import torch\nprint(open('corpus.bin').read())\n")
     report = alone(path, setup="echo 3 > corpus.bin")

@@ -223,16 +223,25 @@ def _as_planned(planned: Planned) -> FileResult:
     return FileResult(planned.path, planned.result.remaining)
 
 
+_OF_ITS_OWN = "line "
+"""How a reason begins that stands in the file itself."""
+
+
 def _say_why_not(left: Iterable[FileResult]) -> None:
-    """What the analysis has against fixes that were left out, each reason once."""
+    """What the analysis has against fixes that were left out, each reason once: what is said of a
+    line of one file may be in the way of others."""
     from mpslint.basics.printable import printable, printable_path
+    from mpslint.sources.files import spoken_path
 
     files: dict[str, list[str]] = {}
     for result in left:
         for reason in dict.fromkeys(one.reason for one in result.findings if one.reason):
-            files.setdefault(reason, []).append(result.path)
+            own = f"{spoken_path(result.path)}, " if reason.startswith(_OF_ITS_OWN) else ""
+            files.setdefault(f"{own}{reason}", []).append(result.path)
     for reason, (path, *others) in files.items():
         more = f" and {count(len(others), 'other file')}" if others else ""
+        if not others:
+            reason = reason.removeprefix(f"{spoken_path(path)}, ")
         print(
             printable(f"{printable_path(shown_path(path))}{more}: left as it is: {reason}"),
             file=sys.stderr,
@@ -293,6 +302,9 @@ def _without_rejected(
 
     found = rejecting.blamed(outcome.report, work.planned)
     if found is None:
+        way_on = rejecting.next_file(options, outcome.report, work.planned, str(script))
+        if way_on is not None:
+            print(printable(f"  {way_on}"), file=for_people(options), flush=True)
         return work, outcome, False
     rest = rejecting.planned_without(options, found)
     retried = _verify(options, rest, script) if rest is not None else None

@@ -116,7 +116,7 @@ def _why(finding: Finding, unsafe: bool) -> tuple[str, str]:
     """Why a finding is still there: a word for programs and one for people."""
     level = finding.applicability
     if level is None:
-        return "no-fix", "needs a human"
+        return "no-fix", finding.unfixed or "needs a human"
     if level is Applicability.DISPLAY:
         return "suggestion", "a suggestion: needs a human"
     if level is Applicability.UNSAFE and not unsafe:

@@ -79,8 +79,8 @@ def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | No
     reported = Reported(finder, options.diff_base)
     found = list(targets(paths, finder, warn))
     projects = _Projects()
-    shown = not options.diff and options.output_format in SHOW_FIXES
-    checked = check_files(options, found, with_fixes=shown, to_fix=projects.known)
+    shown = not options.diff and (options.output_format in SHOW_FIXES or options.report)
+    checked = check_files(options, found, with_fixes=bool(shown), to_fix=projects.known)
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
     jobs: list[Job] = []

@@ -1,9 +1,12 @@
-"""What a run proved wrong of a rewrite: left out, shown, and the rest tried once more."""
+"""What a run proved wrong of a rewrite: left out, shown, and the rest tried once more. Where it
+failed in a file that was not to be rewritten, that file is named."""
 
 from __future__ import annotations
 
+import copy
 import difflib
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from mpslint.cli.planning import plan_files
@@ -12,7 +15,7 @@ from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from mpslint.cli.planning import Work
     from mpslint.fixing.fixer import Hidden
@@ -34,12 +37,17 @@ class Blamed(NamedTuple):
 def blamed(report: Report, planned: Mapping[str, Planned]) -> Blamed | None:
     """The first line of a fixed file that an error of a failed run names."""
     files = {os.path.realpath(path): path for path in planned}
-    for run in report.runs:
-        error = run.error if run.verdict == "fail" else None
-        path = files.get(os.path.realpath(str(error["file"]))) if error else None
-        if error and path and error["line"]:
-            return _in_the_users_file(path, planned[path], int(error["line"]))
+    for name, line in _failures(report):
+        if path := files.get(os.path.realpath(name)):
+            return _in_the_users_file(path, planned[path], line)
     return None
+
+
+def _failures(report: Report) -> Iterator[tuple[str, int]]:
+    """File and row of the errors with which runs failed."""
+    for run in report.runs:
+        if run.verdict == "fail" and run.error and run.error["file"] and run.error["line"]:
+            yield str(run.error["file"]), int(run.error["line"])
 
 
 def _in_the_users_file(path: str, planned: Planned, row: int) -> Blamed | None:
@@ -54,6 +62,31 @@ def _in_the_users_file(path: str, planned: Planned, row: int) -> Blamed | None:
         fixes = [fix for fix in planned.result.applied if fix.row in rows and fix.cell is None]
         at = min((fix.row for fix in fixes), default=min(i + 1, len(before)))
         return _at(path, before, at, frozenset(fix.key for fix in fixes))
+    return None
+
+
+def next_file(
+    options: argparse.Namespace, report: Report, planned: Mapping[str, Planned], script: str
+) -> str | None:
+    """What to do about the first file of the program that a run failed in and that is as it was."""
+    known = {os.path.realpath(path) for path in planned}
+    below = os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(script))), "")
+    for name, row in _failures(report):
+        real = os.path.realpath(name)
+        if real in known or not real.startswith(below) or not os.path.isfile(real):
+            continue
+        path = shown_path(os.path.abspath(name))
+        alone = copy.copy(options)
+        alone.paths = [path]
+        if any(not one.new for one in plan_files(alone).planned.values()):
+            paths = shlex.join(dict.fromkeys([*(options.paths or ["."]), path]))
+            entry = shlex.quote(shown_path(script))
+            unsafe = "--unsafe-fixes " if options.unsafe_fixes else ""
+            return (
+                f"next: {path} has a fix of its own; to make and run both: "
+                f"`mpslint fix {unsafe}--entry {entry} {paths}`"
+            )
+        return f"next: nothing was fixed in {path}; rewrite its line {row} by hand"
     return None
 
 

@@ -64,7 +64,7 @@ class Flow:
     def is_foreign(self, name: ast.Name) -> bool:
         """Whether a name stands for a foreign thing where it is used: no parameter, nor what a
         function has of this name by itself."""
-        return (self._names.scope_of(name), name.id) in self._names.imports
+        return self._names.is_imported(name)
 
     # What other files ask.
 

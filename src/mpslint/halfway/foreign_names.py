@@ -149,6 +149,23 @@ class Names:
         inside = {one for each in between for one in walk(each)}
         return [one for one in uses if one in inside]
 
+    def is_imported(self, name: ast.Name) -> bool:
+        """Whether a name stands for a foreign thing where it is used, which its scope has not given
+        it anew on each way that comes there (`import model`, `model = model.Net()`)."""
+        scope = self.scope_of(name)
+        if (scope, name.id) not in self.imports:
+            return False
+        node: ast.AST = name
+        while node is not scope:
+            above = self.around[node]
+            for body in _blocks(above):
+                before = body[: body.index(node)] if node in body else []
+                for one in reversed(before):
+                    if _is_given(one, name.id):
+                        return isinstance(one, ast.Import | ast.ImportFrom)
+            node = above
+        return True
+
     # Functions.
 
     def class_around(self, node: ast.AST) -> ast.ClassDef | None:
@@ -331,6 +348,24 @@ class Names:
                 for call in self.calls_of(scope) or ():
                     known = self.bound(call, scope) or {}
                     self._fill(known.get(given.arg), value, depth + 1)
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(node, field, None)
+        if isinstance(block, list):
+            yield block
+
+
+def _is_given(statement: ast.AST, name: str) -> bool:
+    """Whether a statement by itself gives a name something."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return any((one.asname or one.name.partition(".")[0]) == name for one in statement.names)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        targets = [statement.target]
+    found = (part for target in targets for part in parts(target))
+    return any(isinstance(part, ast.Name) and part.id == name for part in found)
 
 
 def _is_named(targets: list[ast.expr], name: str) -> bool:

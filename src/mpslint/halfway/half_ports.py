@@ -149,13 +149,14 @@ class HalfPorts:
     def _left_to_wrapper(self, path: str) -> Iterator[Left]:
         """What only `DataParallel` has moved, where the program has one, and what it wraps."""
         for call in self._wrapped.left_in(path):
-            line = f"line {call.lineno}"
+            line = self._program.line_of(path, call.lineno)
             yield Left(call.lineno, path, line, f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPPED}")
         tree = self._tree(path) if WRAPPING in self._text_of(path) else None
         stays = partial(self._stays, path)
         for call in moved_by_wrapper(tree, stays) if tree is not None else ():
             text = f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPS}"
-            yield Left(call.lineno, path, f"line {call.lineno}", text, raises=False)
+            line = self._program.line_of(path, call.lineno)
+            yield Left(call.lineno, path, line, text, raises=False)
 
     def _stays(self, path: str, module: str, name: str) -> bool:
         """Whether a class of another module moves nothing, as the file at `path` names them."""
@@ -172,7 +173,8 @@ class HalfPorts:
             return
         for node in kernel_imports(tree, lambda module: self._program.imports_on(path, module)):
             text = ast.unparse(node)[:_MAX_TEXT]
-            yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {_KERNELS}")
+            line = self._program.line_of(path, node.lineno)
+            yield Left(node.lineno, path, line, f"{text} {_KERNELS}")
 
     def _left_in_doubt(self, path: str, *, is_brought: bool) -> Iterator[Left]:
         """What nothing explains: it may raise for a tensor on MPS, where one is brought there."""
@@ -233,7 +235,8 @@ class HalfPorts:
         for call in moves_by_name(tree, every=unread) if tree is not None else ():
             told = f"{ast.unparse(call)[:_MAX_TEXT]} {_UNREAD if unread else _OWN}"
             # Who goes on without CUDA may never call what has its name.
-            yield Left(call.lineno, path, f"line {call.lineno}", told, raises=unread)
+            line = self._program.line_of(path, call.lineno)
+            yield Left(call.lineno, path, line, told, raises=unread)
 
     def _on_the_way(self, name: Name, one: Opened) -> Left | None:
         """What is left where a fix would bring tensors, or where programs that come to it are."""

@@ -11,7 +11,7 @@ from mpslint.porting.bringing import is_aid, ran, silences
 from mpslint.porting.in_the_way import is_mended, keeps_out, raises_there_alone, stays_untold
 from mpslint.project.runs.left_behind import lacks_kernel
 from mpslint.records import NamedTuple
-from mpslint.sources.opening import position
+from mpslint.sources.opening import spoken
 
 if TYPE_CHECKING:
     import ast
@@ -131,7 +131,7 @@ def unmended_in(path: str, finding: Finding, row: int) -> Left:
 def left_in(path: str, finding: Finding, row: int | None = None) -> Left:
     """What a finding of the file at an absolute path leaves there; `row`: the one in the text that
     is parsed, where people see another."""
-    left = _left(finding, path, _spoken(finding.cell, finding.row))
+    left = _left(finding, path, spoken(finding.cell, finding.row))
     return left if row is None else left._replace(row=row)
 
 
@@ -148,8 +148,8 @@ def ported(
     left = []
     staying = [one for one in made.untold if stays_untold(one)]
     for one in (*filter(keeps_out, made.findings), *staying):
-        cell, row, _ = position(source, trace.offset(made.source.starts[one.row - 1]))
-        told = _left(one, os.path.abspath(source.path), _spoken(cell, row))
+        line = trace.line(made.source.starts[one.row - 1])
+        told = _left(one, os.path.abspath(source.path), line)
         is_unmended = one in staying and is_mended(one)
         left.append(told._replace(lacks_kernel=True) if is_unmended else told)
     opened = [
@@ -168,7 +168,3 @@ def ported(
 def _left(finding: Finding, path: str, line: str) -> Left:
     raises = finding.severity is Severity.BREAKS and not raises_there_alone(finding)
     return Left(finding.row, path, line, finding.fact, raises, finding.code, lacks_kernel(finding))
-
-
-def _spoken(cell: int | None, row: int) -> str:
-    return f"line {row}" if cell is None else f"line {row} of cell {cell}"

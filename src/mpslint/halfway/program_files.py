@@ -30,7 +30,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.wide.late_casts import may_cast_late
 from mpslint.semantics.worlds.machines import MACS
-from mpslint.sources.opening import is_notebook, open_source, position
+from mpslint.sources.opening import is_notebook, open_source, spoken_line
 
 if TYPE_CHECKING:
     from mpslint.halfway.ways import Name
@@ -188,8 +188,7 @@ class ProgramFiles:
         source = self._notebook(path) if is_notebook(path) else None
         if source is None:
             return f"line {row}"
-        cell, row, _ = position(source, source.starts[min(row, len(source.starts)) - 1])
-        return f"line {row} of cell {cell}"
+        return spoken_line(source, source.starts[min(row, len(source.starts)) - 1])
 
     def ends(
         self, path: str, tree_of: Callable[[], ast.Module | None]

@@ -49,14 +49,15 @@ def find_aliases(context: Context) -> list[Alias] | None:
                 or _renamed(context, node) is not None
             ):
                 continue  # They need no choice of the file's.
-            alias = _alias(context, node, type_name)
+            alias = alias_of(context, node, type_name)
             if alias is None:
                 return None
             found.append(alias)
     return found
 
 
-def _alias(context: Context, node: ast.Attribute, type_name: str) -> Alias | None:
+def alias_of(context: Context, node: ast.Attribute, type_name: str) -> Alias | None:
+    """The alias that the choice of a CUDA type, or of the same on the CPU, makes."""
     choice = context.index.parents[node]
     if not isinstance(choice, ast.IfExp) or choice.body is not node:
         return None
@@ -66,20 +67,52 @@ def _alias(context: Context, node: ast.Attribute, type_name: str) -> Alias | Non
         return None
     if not context.guards.implied(choice.test, True) & {"cuda", "asked-cuda"}:
         return None
-    return _alias_named(context, choice, type_name)
+    return _alias_named(context, choice, type_name, again=True)
 
 
-def _alias_named(context: Context, choice: ast.IfExp, type_name: str) -> Alias | None:
+def _alias_named(
+    context: Context, choice: ast.IfExp, type_name: str, *, again: bool = False
+) -> Alias | None:
+    """The alias that a choice makes; where it may be made `again`, also of a name that is given the
+    same several times."""
     statement = context.index.parents[choice]
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
     target = statement.targets[0]
     if not isinstance(target, ast.Name):
         return None
-    bindings = context.names.bindings(target.id, target)
-    if len(bindings) != 1:
+    if len(context.names.bindings(target.id, target)) != 1:
+        if not again or not _is_made_again(context, target, choice):
+            return None
+    if not is_read_here_alone(context, target):
         return None
     return Alias(statement, target, choice.test, DTYPE_OF_TYPE[type_name])
+
+
+def is_read_here_alone(context: Context, name: ast.Name) -> bool:
+    """Whether all that reads a name is seen, so that it may go: no object of a class, no text and
+    no other file of the project does."""
+    scope = context.names.scope_of(name)
+    if isinstance(scope.node, ast.ClassDef) or context.index.spelled(name.id):
+        return False
+    return context.index.function(name) is not None or not is_used_elsewhere(
+        context, name.id, method=False
+    )
+
+
+def _is_made_again(context: Context, target: ast.Name, choice: ast.IfExp) -> bool:
+    """Whether all that binds a name is one choice, by a flag that has one value."""
+    same = ast.dump(choice)
+    return all(
+        isinstance(binding.node, ast.Assign)
+        and len(binding.node.targets) == 1
+        and ast.dump(binding.node.value) == same
+        for binding in context.names.bindings(target.id, target)
+    ) and all(
+        len(context.names.bindings(name.id, name)) == 1
+        for name in ast.walk(choice.test)
+        if isinstance(name, ast.Name)
+    )
 
 
 def convert_alias(
@@ -174,13 +207,7 @@ def _renamed(context: Context, node: ast.expr) -> Alias | None:
     target = statement.targets[0]
     if not isinstance(target, ast.Name) or len(context.names.bindings(target.id, target)) != 1:
         return None
-    if context.guards.at(node) & CUDA_SETTLED or context.index.spelled(target.id):
-        return None
-    if isinstance(context.names.scope_of(target).node, ast.ClassDef):
-        return None
-    if context.index.function(statement) is None and is_used_elsewhere(
-        context, target.id, method=False
-    ):
+    if context.guards.at(node) & CUDA_SETTLED or not is_read_here_alone(context, target):
         return None
     return Alias(statement, target, node, DTYPE_OF_TYPE[type_name])
 
@@ -190,8 +217,20 @@ def _uses(context: Context, alias: Alias) -> list[ast.Name]:
     return [
         use
         for use in context.index.names[alias.name.id]
-        if use is not alias.name and context.names.owner(use.id, use) is scope
+        if not isinstance(use.ctx, ast.Store) and context.names.owner(use.id, use) is scope
     ]
+
+
+def unclear_use(context: Context, alias: Alias) -> tuple[ast.Name, bool] | None:
+    """The first use of an alias that cannot become one on a device, and whether that is since
+    nobody sees what it is given; None where there is none."""
+    for use in _uses(context, alias):
+        if _convert(context, use, alias.dtype, Reference("", False, ()), "torch") is None:
+            call = context.index.parents[use]
+            if isinstance(call, ast.Call) and call.func is use:
+                return use, _maker(context, call) is None
+            return use, False
+    return None
 
 
 def _without_name(context: Context, alias: Alias) -> Fix | None:

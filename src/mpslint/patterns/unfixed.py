@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.patterns.availability import wants_mps
 from mpslint.patterns.calls import overrides_cuda
+from mpslint.patterns.legacy import alias_of, is_read_here_alone, unclear_use
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.place import find_place, settles_somewhere
@@ -127,6 +128,36 @@ def of_type(context: Context, node: ast.expr) -> str:
     if isinstance(parent, ast.Call) and parent.func is node:
         place = _of_place(context, node)
         return place or "what the tensor is made of, numbers or sizes, was not understood"
+    return ""
+
+
+def of_type_choice(context: Context, node: ast.expr) -> str:
+    """Why a CUDA type that is chosen for the machine stays; empty: nothing of these."""
+    choice = context.index.parents[node]
+    statement = context.index.parents[choice]
+    if not isinstance(node, ast.Attribute) or not isinstance(choice, ast.IfExp):
+        return ""
+    if node.attr == "DoubleTensor":
+        return "MPS has no float64, which this type is for"
+    alias = alias_of(context, node, node.attr)
+    unclear = unclear_use(context, alias) if alias is not None else None
+    if unclear is not None:
+        use, is_given = unclear
+        line = context.line(use)
+        made = context.index.parents[use]
+        if is_given and isinstance(made, ast.Call):
+            call = f"{_quoted(context, made)} at {line}"
+            return f"whether {call} is given the data or the sizes is not seen"
+        return f"what `{use.id}` is for at {line} was not understood"
+    if alias is not None:
+        return "what else goes to CUDA in this file was not understood"
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Name):
+        return ""
+    if not is_read_here_alone(context, target):
+        return f"`{target.id}` is read in another file, by a text, or as an attribute of a class"
+    if len(context.names.bindings(target.id, target)) > 1:
+        return f"`{target.id}` is not the same wherever it is bound"
     return ""
 
 

@@ -16,11 +16,12 @@ from mpslint.porting.in_the_way import weighs
 from mpslint.project.compiled.kernel_calls import missing_name
 from mpslint.project.runs.left_behind import STAYS, lacks_kernel, places
 from mpslint.semantics.destinations.destinations import device_argument, keyword
+from mpslint.semantics.packages.versions import module_before_mps
 from mpslint.semantics.syntax.expressions import is_path
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import Harm, harms
 from mpslint.semantics.worlds.machines import MACS
-from mpslint.sources.opening import is_notebook
+from mpslint.sources.opening import is_notebook, spoken_line
 from mpslint.sources.screening import names_in
 
 if TYPE_CHECKING:
@@ -32,11 +33,6 @@ if TYPE_CHECKING:
 _DEVICES_SINCE = (0, 4)
 """The first torch with `torch.device`, `.to()` and strings that name a device."""
 _LACKING = "which has neither torch.device nor .to(), and no devices by name"
-# Fact: release notes of torch 1.0, "Removed": both went with the support of Lua's torch; those of
-# torchtext 0.9 and 0.12, between which it had `legacy`: built for torch 1.8 to 1.11.
-_BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.")
-"""Modules that no torch with MPS has. What those of Lua load is no `torch.nn.Module`: it has
-`.cuda()`, and no `.to()`."""
 _WITHOUT_ITEM = "whose tensors have no item()"
 _AUTOCAST_SINCE, _SCALER_SINCE = (1, 10), (2, 3)
 """The first torch with `torch.autocast`, and with `torch.amp.GradScaler`."""
@@ -123,10 +119,12 @@ def _doubt_under_torch_without_autocast(context: Context, findings: Sequence[Fin
 def _doubt_what_needs_an_older_torch(context: Context, findings: Sequence[Finding]) -> None:
     """A file that such a module is imported by runs on no Mac's GPU, and what it moves to CUDA may
     have nothing else to be moved by."""
-    name, row = _module_before_mps(context)
-    for one in findings if name else ():
+    name, statement = module_before_mps(context)
+    if statement is None:
+        return
+    for one in findings:
         if brings(one.code) and one.applicability is Applicability.SAFE:
-            one.doubt(f"line {row}: no torch that has MPS has {name}")
+            one.doubt(f"{context.line(statement)}: no torch that has MPS has {name}")
 
 
 def _doubt_beside_cells_that_were_not_read(context: Context, findings: Sequence[Finding]) -> None:
@@ -160,9 +158,9 @@ def _doubt_what_is_for_kernels(context: Context, findings: Sequence[Finding]) ->
         for call in calls.get(function, ()) if inside else ():
             name = missing_name(context, call)
             if name and context.worlds.reach(call) & MACS:
-                called = ast.unparse(call.func)
+                told = f"{context.line(call)}: `{ast.unparse(call.func)}` needs `{name}`"
                 for one in inside:
-                    one.doubt(f"line {call.lineno}: `{called}` needs `{name}`, which no Mac has")
+                    one.doubt(f"{told}, which no Mac has")
                 break
 
 
@@ -184,21 +182,9 @@ def _doubt_what_goes_to_compiled_modules(context: Context, findings: Sequence[Fi
         ]
         module = "." * item.level + (item.module or "")
         made_of = elsewhere.compiled_from(context.source.path, module) if inside else ""
+        told = f"{context.line(item)}: {made_of}, which this is compiled from, knows no MPS"
         for one in inside if made_of else ():
-            one.doubt(f"line {item.lineno}: {made_of}, which this is compiled from, knows no MPS")
-
-
-def _module_before_mps(context: Context) -> tuple[str, int]:
-    for node in context.index.of(ast.Import):
-        for alias in node.names:
-            if f"{alias.name}.".startswith(_BEFORE_MPS):
-                return alias.name, node.lineno
-    for item in context.index.of(ast.ImportFrom):
-        module = item.module or ""
-        for name in (module, *(f"{module}.{alias.name}" for alias in item.names)):
-            if not item.level and f"{name}.".startswith(_BEFORE_MPS):
-                return name, item.lineno
-    return "", 0
+            one.doubt(told)
 
 
 def _doubt_what_is_held_back(context: Context, findings: Sequence[Finding]) -> None:
@@ -220,8 +206,9 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
     widening = [one for one in moving if one.severity is Severity.IGNORES]
     for one in findings:
         if lacks_kernel(one) and weighs(one) and one.applicability is not Applicability.SAFE:
+            line = spoken_line(context.source, context.source.starts[one.row - 1])
             for wide in widening:
-                wide.doubt(f"line {one.row}: {one.fact}")
+                wide.doubt(f"{line}: {one.fact}")
             break
     for place in places(context):
         doubted = moving if place.why == STAYS else widening if place.is_sent else []

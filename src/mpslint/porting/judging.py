@@ -21,6 +21,7 @@ from mpslint.semantics.worlds.events import HANDED_ON
 from mpslint.semantics.worlds.harm import Told, harms, misplaced, told_cuda
 from mpslint.semantics.worlds.machines import MAC
 from mpslint.sources.edits import first_origin, origin
+from mpslint.sources.opening import spoken_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -152,6 +153,10 @@ class Trace:
     def row(self, offset: int) -> int:
         return self._source.position(self.offset(offset))[0]
 
+    def line(self, offset: int) -> str:
+        """The row, for messages."""
+        return spoken_line(self._source, self.offset(offset))
+
     def is_new(self, offset: int) -> bool:
         """Whether a fix wrote what stands at `offset`."""
         for edits in reversed(self._passes):
@@ -199,8 +204,9 @@ def left_behind(
     trace, found = Trace(before, passes), []
     for place in places(context):
         if place.why == STAYS or place.is_sent:
-            row = trace.row(made.source.starts[place.row - 1])
-            reason = f"line {row}: {place.text} {place.why}"
+            start = made.source.starts[place.row - 1]
+            row = trace.row(start)
+            reason = f"{trace.line(start)}: {place.text} {place.why}"
             found.append(
                 Objection(
                     reason,
@@ -215,8 +221,9 @@ def left_behind(
             break
     for one in made.findings if not found else ():
         if lacks_kernel(one) and weighs(one):
-            row = trace.row(_start(made.source, one))
-            reason = f"line {row}: {one.fact}"
+            start = _start(made.source, one)
+            row = trace.row(start)
+            reason = f"{trace.line(start)}: {one.fact}"
             found.append(
                 Objection(reason, frozenset(), row, on_mac=True, is_far=True, is_opening=True)
             )
@@ -239,7 +246,7 @@ def _raising(known: frozenset[tuple[Kind, int]], now: Context, trace: Trace) -> 
             trace.offset(now.source.span(test)[0]) for test in harm.tests if _stands_in(now, test)
         }
         yield Objection(
-            harm.sentence(now.source, f"line {row}"), frozenset(causes), row, on_mac=True
+            harm.sentence(now.source, trace.line(start)), frozenset(causes), row, on_mac=True
         )
 
 
@@ -257,7 +264,7 @@ def _misplaced(known: dict[int, int], now: Context, trace: Trace) -> Iterator[Ob
                 for test in place.tests
                 if _stands_in(now, test)
             }
-            reason = place.sentence(now.source, f"line {row}", new)
+            reason = place.sentence(now.source, trace.line(start), new)
             yield Objection(reason, frozenset(causes), row)
 
 
@@ -271,7 +278,8 @@ def _reported(before: Text, after: Text, trace: Trace) -> Iterator[Objection]:
     codes = {row for _, row in known}
     for (code, row), finding in after.breaking(trace).items():
         if (code, row) not in known and row not in codes:
-            yield Objection(f"line {row}: {finding.fact}", frozenset(), row)
+            line = trace.line(_start(after.source, finding))
+            yield Objection(f"{line}: {finding.fact}", frozenset(), row)
 
 
 def _dead(now: Context, trace: Trace) -> Iterator[Objection]:
@@ -282,7 +290,8 @@ def _dead(now: Context, trace: Trace) -> Iterator[Objection]:
             at = trace.offset(start)
             row = trace.row(start)
             yield Objection(
-                f"line {row}: no Mac comes to the new choice: something before it asks for CUDA",
+                f"{trace.line(start)}: no Mac comes to the new choice: something before it asks"
+                " for CUDA",
                 frozenset({at}),
                 row,
             )

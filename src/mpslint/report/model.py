@@ -77,6 +77,13 @@ class OpUse(NamedTuple):
     places: tuple[Place, ...]
 
 
+class Broken(NamedTuple):
+    """A file that does not parse, and one that imports it whatever happens."""
+
+    path: str
+    importer: str
+
+
 class Survey(NamedTuple):
     """All that a report says of a project."""
 
@@ -97,6 +104,7 @@ class Survey(NamedTuple):
     verdicts: tuple[Report, ...] = ()
     traces: tuple[Trace, ...] = ()
     """What runs have shown, where somebody ran them."""
+    broken: tuple[Broken, ...] = ()
 
     @property
     def torch_files(self) -> int:

@@ -12,9 +12,9 @@ from mpslint.report.model import PERSON, REMEDIES, SAFE, SEVERITIES, UNSAFE
 from mpslint.rules.registry import all_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from mpslint.report.model import Place, Survey
+    from mpslint.report.model import Broken, Place, Survey
     from mpslint.rules.registry import Rule
 
 _MOST_RUNS = 3
@@ -87,9 +87,13 @@ def _answer(survey: Survey) -> str:
     slow = survey.number(severity="slow")
     if not survey.torch_files:
         return "No file here speaks of PyTorch, so there is nothing to say."
+    ends = _ends(survey.broken)
+    starts = f"Not as it stands: {ends}. Besides," if ends else "It starts, but"
     if breaks:
         more = "".join(f", and {n} more if {what}" for what, n in provided.items())
-        found = f"Not as it stands: {_places(breaks, 'raises', 'raise')} on a Mac{more}."
+        before = f"{ends}; and " if ends else ""
+        raising = _places(breaks, "raises", "raise")
+        found = f"Not as it stands: {before}{raising} on a Mac{more}."
     elif provided:
         raising = " and ".join(
             f"{_places(n, 'raises', 'raise')} on a Mac if {what}" for what, n in provided.items()
@@ -97,16 +101,34 @@ def _answer(survey: Survey) -> str:
         keep = _places(ignores, "keeps", "keep")
         give = "gives" if ignores == 1 else "give"
         more = f"; {keep} work off its GPU or {give} a wrong number" if ignores else ""
-        found = f"It starts, but {raising}{more}."
+        found = f"{starts} {raising}{more}."
     elif ignores:
         keep, give = _places(ignores, "keeps", "keep"), "gives" if ignores == 1 else "give"
-        found = f"It starts, but {keep} work off the Mac's GPU or {give} a wrong number."
+        found = f"{starts} {keep} work off the Mac's GPU or {give} a wrong number."
     elif slow:
         make = _places(slow, "makes", "make")
-        found = f"Yes, as far as reading tells; {make} it slower than it has to be."
+        yes = starts if ends else "Yes, as far as reading tells;"
+        found = f"{yes} {make} it slower than it has to be."
+    elif ends:
+        return f"Not as it stands: {ends}."
     else:
         return "Yes, as far as reading tells: nothing was found that keeps it from a Mac's GPU."
     return f"{found} {_prospect(survey)}"
+
+
+def _ends(broken: Sequence[Broken]) -> str:
+    """What ends the program on every machine, before anything is said of a Mac."""
+    if not broken:
+        return ""
+    first, *more = broken
+    if more:
+        return (
+            f"{len(broken)} files that others import do not parse ({first.path}, which "
+            f"{first.importer} imports, is the first), so that no machine runs these"
+        )
+    return (
+        f"{first.path} does not parse, so that no machine runs {first.importer}, which imports it"
+    )
 
 
 def _provided(survey: Survey) -> Counter[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint import __version__
 from mpslint.model import Finding
 from mpslint.project.project import Project
+from mpslint.report.broken import broken_imports
 from mpslint.report.causes import causes_of
 from mpslint.report.meaning import Meanings
 from mpslint.report.model import PERSON, Issue, Place, Survey
@@ -66,6 +67,7 @@ def survey(
         unread=tuple(line for r in results for line in (r.error, r.warning) if line),
         verdicts=tuple(verdicts),
         traces=tuple(traces),
+        broken=broken_imports(meanings),
     )
 
 

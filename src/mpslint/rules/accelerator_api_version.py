@@ -61,6 +61,7 @@ _MEMORY = [
     "accelerator-api-version",
     severity=Severity.BREAKS,
     triggers=(b"accelerator",),
+    unfixed="it serves other accelerators as well, which a choice of CUDA or MPS would drop",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     oldest = context.settings.min_torch

@@ -41,6 +41,7 @@ from mpslint.semantics.destinations.destinations import keyword, type_may_be_mps
     "autocast-dtype",
     severity=Severity.IGNORES,
     triggers=(b"autocast",),
+    unfixed="whether float16 or bfloat16 should stand here is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.autocast"):

@@ -49,6 +49,7 @@ from mpslint.semantics.worlds.events import Kind
     severity=Severity.IGNORES,
     triggers=(b"is_bf16_supported",),
     default=False,
+    unfixed="which dtype should be taken on MPS is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     named = context.worlds.events(Kind.NAMED)

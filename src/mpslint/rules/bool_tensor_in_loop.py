@@ -92,6 +92,7 @@ _REDUCING = ("any", "all", "sum", "item", "max", "min")
     also=((*TRAINING_WORDS[0], b"def "),),
     least=Confidence.CERTAIN,
     certain=((b"assert", b"raise", *(name.encode() for name in (*_EQUAL, *_FINITE))),),
+    unfixed="how often to ask, or what should decide on the device, is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not rule.tells_inferred(context) and not any(

@@ -60,6 +60,7 @@ from mpslint.semantics.packages.cuda_packages import CUDA_PACKAGES, module_impor
     severity=Severity.BREAKS,
     triggers=tuple(package.encode() for package in CUDA_PACKAGES),
     default=False,
+    unfixed="what should happen without the package is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     seen: set[str] = set()

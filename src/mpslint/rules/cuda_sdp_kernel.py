@@ -62,6 +62,7 @@ _PORTABLE_SINCE = (2, 3)
     default=False,
     fix=None,
     least=Confidence.CERTAIN,
+    unfixed="which kernels are meant, since cuDNN's stays on as well, is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.settings.min_torch < _PORTABLE_SINCE:

@@ -53,7 +53,7 @@ from mpslint.patterns.legacy import (
     with_operand,
     with_operand_level,
 )
-from mpslint.patterns.unfixed import of_choice, of_type
+from mpslint.patterns.unfixed import of_type, of_type_choice
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.terms.legacy_types import CUDA_TYPES, is_cuda_type_name
@@ -90,7 +90,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 fix=partial(with_operand, context, node)
                 if follows
                 else partial(open_gates, context),
-                unfixed=partial(of_choice, context, branch.test),
+                unfixed=partial(of_type_choice, context, node),
             )
             found.follows = follows
             yield found

@@ -47,6 +47,7 @@ _NAMES = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
     severity=Severity.IGNORES,
     triggers=(b"DataParallel",),
     default=False,
+    unfixed="what reads `model.module`, or its checkpoints, would have to change with it",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.raising(_NAMES):

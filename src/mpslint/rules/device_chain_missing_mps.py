@@ -114,13 +114,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _selection(context: Context, rule: Rule, told: ToldSelection) -> Finding:
     chain, given, casts = told.chain, told.given, told.casts
     falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
-    message = f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})"
+    start, end = _extent(context, chain)
+    row, _ = context.source.position(start)
+    away = "" if falls.lineno == row else f" ({context.line(falls)})"
+    message = f"a Mac's GPU is never used: {_outcome(chain)} the CPU{away}"
     if casts:
-        message = f"autocast does nothing on MPS: it is for the CPU there ({context.line(falls)})"
+        message = f"autocast does nothing on MPS: it is for the CPU there{away}"
     # Fact: torch 2.5 is the first with autocast for MPS.
     fixable = not casts or context.settings.oldest_torch >= (2, 5)
     label = context.label(falls, "a Mac ends up here")
-    start, end = _extent(context, chain)
     breaks = (
         given is not None
         and chain.asked_only

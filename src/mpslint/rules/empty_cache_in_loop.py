@@ -48,6 +48,7 @@ _CALLS = tuple(f"torch.{backend}.empty_cache" for backend in ("mps", "cuda", "ac
     severity=Severity.SLOW,
     triggers=(b"empty_cache",),
     default=False,
+    unfixed="how often the cache must be emptied depends on the memory that there is",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_CALLS):

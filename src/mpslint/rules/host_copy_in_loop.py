@@ -104,6 +104,7 @@ _METHODS = ("cpu", "to", "tolist", "numpy")
     triggers=(b".cpu(", b".to(", b".tolist(", b".numpy("),
     also=((*TRAINING_WORDS[0], b"for", b"def "),),
     partly=True,
+    unfixed="whether it may wait for the end of the loop is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     told = set()

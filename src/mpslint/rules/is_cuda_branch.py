@@ -46,6 +46,7 @@ from mpslint.semantics.worlds.events import Kind
     severity=Severity.IGNORES,
     triggers=(b"is_cuda",),
     default=False,
+    unfixed="what the branch should do with tensors on MPS is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     told: set[ast.expr] = set()

@@ -57,6 +57,7 @@ _METHODS = ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc")
     "layout-or-quantised-on-mps",
     severity=Severity.BREAKS,
     triggers=(b"quantize_per_", b"sparse_cs", b"sparse_bs", b"sparse_comp", b"sampled_addmm"),
+    unfixed="which other layout or dtype would do is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     calls = list(context.calls_of(*(f"torch.{name}" for name in _MAKERS)))

@@ -58,6 +58,7 @@ _CONSTRUCTORS = ("torch.Tensor", *(f"torch.{name}" for name in DTYPE_OF_TYPE))
     triggers=(b"Tensor",),
     also=((b"device",),),
     partly=True,
+    unfixed="whether the data or the sizes are given is not seen",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_CONSTRUCTORS):

@@ -52,6 +52,7 @@ from mpslint.semantics.timing.timing import TimedSpan
     severity=Severity.IGNORES,
     triggers=(b"time",),
     default=False,
+    unfixed="whether the first call should count is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for span in context.timing.spans:

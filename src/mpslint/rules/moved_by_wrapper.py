@@ -54,6 +54,7 @@ from mpslint.semantics.worlds.wrapping import WRAPPERS
     "moved-by-wrapper",
     severity=Severity.IGNORES,
     triggers=(b"DataParallel",),
+    unfixed="inputs that the wrapper has moved would have to be moved along with the model",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     here = {event.call for event in context.worlds.raising(tuple(WRAPPERS))}

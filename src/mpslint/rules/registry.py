@@ -51,7 +51,7 @@ class Rule(NamedTuple):
     partly: bool = False
     """Some kinds of its findings are told to those alone who ask for the rule."""
     unfixed: str = ""
-    """Why a finding has no fix, where nothing nearer is known; empty where the rule has none."""
+    """Why a finding has no fix, where nothing nearer is known."""
 
     @property
     def check(self) -> Check:
@@ -130,7 +130,7 @@ def rule(
     least: Confidence = Confidence.INFERRED,
     certain: tuple[tuple[bytes, ...], ...] = (),
     partly: bool = False,
-    unfixed: str = "",
+    unfixed: str,
 ) -> Callable[[Check], Check]:
     """Declare `check`; its module's docstring is the rule's page, the first line its summary.
 

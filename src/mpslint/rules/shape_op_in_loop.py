@@ -77,6 +77,7 @@ from mpslint.semantics.values.sized_by_data import ALWAYS, SOMETIMES, is_sized_b
     triggers=(b"nonzero", b"argwhere", b"where", b"masked_select", b"unique", b"[", b"one_hot"),
     also=((*TRAINING_WORDS[0], b"def "),),
     least=Confidence.CERTAIN,
+    unfixed="what reads the result, and counts on its size, was not followed",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     told: set[ast.expr] = set()

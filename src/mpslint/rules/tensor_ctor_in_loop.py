@@ -53,6 +53,7 @@ from mpslint.semantics.terms.value import CPU_ONLY, Kind
     triggers=(b"tensor(",),
     also=TRAINING_WORDS,
     default=False,
+    unfixed="what it is made of decides which function can fill it on the device",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_itself(context):

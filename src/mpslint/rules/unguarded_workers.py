@@ -70,6 +70,7 @@ looked for in the script itself, and the functions that it calls have to speak o
     "unguarded-workers",
     severity=Severity.BREAKS,
     triggers=(*_WORDS, _LOOP),
+    unfixed="which statements belong to a function `main` is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     starts = started_on_import(context)

@@ -44,6 +44,7 @@ _VARIABLE = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
     "watermark-disabled",
     severity=Severity.BREAKS,
     triggers=(_VARIABLE.encode(), b"set_per_process_memory_fraction"),
+    unfixed="why the limit was removed must be dealt with first",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if is_test(context.source.path):

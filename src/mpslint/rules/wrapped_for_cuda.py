@@ -58,6 +58,7 @@ from mpslint.semantics.worlds.events import Event, Kind
     severity=Severity.BREAKS,
     triggers=(b"DataParallel",),
     also=((b".module",), (b"cuda",)),
+    unfixed="whether the wrapper goes, or the read asks for it, is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     found: dict[ast.stmt, list[Event]] = {}

@@ -23,7 +23,8 @@ total += loss.item()
 ## What is not flagged
 Tensors that may have a dimension (made by `torch.zeros(1)`, a criterion with `reduction="none"`, a
 reduction over a dimension, what functions out of sight return); what stands under a test of a
-version, of the number of dimensions or of what the tensor can do, or in an `except`.
+version, of the number of dimensions or of what the tensor can do, or in an `except`; files that
+import what only older torches have (`torch.legacy`), where every other one ends before.
 
 ## Fix safety
 Safe: `item()` is that number in each torch since 0.4, and before the fix the line raised in all of
@@ -45,7 +46,7 @@ from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.operands.zero_dims import indexed_numbers
-from mpslint.semantics.packages.versions import version_tested
+from mpslint.semantics.packages.versions import version_tested, wants_torch_before_1
 from mpslint.semantics.worlds.machines import MACS
 
 _ASKS_SHAPE = frozenset({"dim", "ndim", "ndimension", "shape", "size", "numel", "nelement"})
@@ -61,6 +62,8 @@ _ASKS_TYPE = frozenset({"hasattr", "isinstance", "len"})
     unfixed="how the value is used was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if wants_torch_before_1(context):
+        return
     for item, tensor in indexed_numbers(context):
         text = _tail(context, item, tensor)
         if text is None or _is_meant(context, item):

@@ -358,10 +358,9 @@ class Context:
 
     def line(self, node: ast.AST) -> str:
         """`line 40` (in a notebook `line 3 of cell 12`), for messages."""
-        from mpslint.sources.opening import position
+        from mpslint.sources.opening import spoken_line
 
-        cell, row, _ = position(self.source, self.source.span(node)[0])
-        return f"line {row}" if cell is None else f"line {row} of cell {cell}"
+        return spoken_line(self.source, self.source.span(node)[0])
 
     def name_token(self, node: ast.Attribute | ast.Name) -> tuple[int, int]:
         """Offsets of the last name of `a.b.name` (or of a plain name)."""

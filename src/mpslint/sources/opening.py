@@ -65,6 +65,17 @@ def position(source: SourceFile, offset: int) -> tuple[int | None, int, int]:
     return None, row, column
 
 
+def spoken_line(source: SourceFile, offset: int) -> str:
+    """The line of an offset, for messages: `line 40`, in a notebook `line 3 of cell 12`."""
+    cell, row, _ = position(source, offset)
+    return spoken(cell, row)
+
+
+def spoken(cell: int | None, row: int) -> str:
+    """A row of a file, or of a cell, for messages."""
+    return f"line {row}" if cell is None else f"line {row} of cell {cell}"
+
+
 def line_of(source: SourceFile, cell: int | None, row: int) -> str | None:
     """The text of a line by the position that people see; None where there is none."""
     if cell is not None:

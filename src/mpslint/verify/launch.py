@@ -11,7 +11,8 @@ from mpslint.verify.sandbox.process import Ended
 
 class Launch(NamedTuple):
     """`report` is the harness's own report (None: the process died before it could tell one, or
-    `distrusted` says why it is not believed); `status` the exit status that it announced.
+    `distrusted` says why it is not believed); `status` the exit status that it announced; `way_out`
+    what to do about a module that it did not find and that may be the project's own.
     """
 
     device: str
@@ -22,6 +23,7 @@ class Launch(NamedTuple):
     limit: float  # seconds it was given
     status: int | None = 0
     distrusted: str = ""
+    way_out: str = ""
 
     @property
     def seconds(self) -> float:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from mpslint.verify.launch import Launch
 from mpslint.verify.misfits import misfit
+from mpslint.verify.own_modules import INSTALL
 
 
 class Way(Enum):
@@ -32,11 +33,16 @@ _DEVICE = re.compile(r"\b(?:cuda|mps)(?::\d+)?\b")
 
 
 class Outcome(NamedTuple):
-    """How it ended, what it said, and where in the user's code (` at file:line`, or nothing)."""
+    """How it ended, what it said, and where in the user's code (` at file:line`, or nothing).
+
+    device: on which; own: whether the program said so by a `raise` or an exit of its own.
+    """
 
     way: Way
     said: str
     where: str = ""
+    device: str = ""
+    own: bool = False
 
     @property
     def ok(self) -> bool:
@@ -68,7 +74,7 @@ _DEVICE_MESSAGE = re.compile(
     | Invalid\ device | Expected\ one\ of\ cpu | MPS(Float|Half|BFloat16|Long|Int)Type
     | cuda\.\w*FloatTensor | no\ (GPU|CUDA|NVIDIA) | GPU\ (is\ )?not | MPS:\ | share_fd_
     | (available|supported)\ (only\ )?(on|for|with)\ (CUDA|MPS|GPU)
-    | index\ is\ on\ | mps:0 | cuda:\d
+    | index\ is\ on\ | mps:0 | cuda:\d | Cannot\ access\ accelerator\ device
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -97,6 +103,11 @@ _THREADS = re.compile(r"can't start new thread|Resource temporarily unavailable"
 
 def classify(launch: Launch) -> Outcome:
     """The way a launch ended and one line that says so."""
+    own = launch.outcome == "exit" or bool(launch.error and launch.error.get("own"))
+    return _classified(launch)._replace(device=launch.device, own=own)
+
+
+def _classified(launch: Launch) -> Outcome:
     ended = launch.ended
     if ended.broken:
         return Outcome(Way.BROKEN, f"the sandbox could not start the script: {ended.broken}")
@@ -131,7 +142,7 @@ def _told(launch: Launch) -> Outcome:
     if launch.outcome == "no-torch":
         return Outcome(Way.NO_TORCH, "the script never imported torch")
     if launch.error is not None:
-        return _error(launch.error)
+        return _error(launch.error, launch.way_out)
     code = launch.value("exit_code", 0)
     if launch.outcome == "exit" and code:
         return _exit(launch, int(code))
@@ -217,7 +228,7 @@ def first_sentence(message: str) -> str:
     return f"{said[:half].rstrip()} ... {said[-half:].lstrip()}"
 
 
-def _error(error: dict[str, Any]) -> Outcome:
+def _error(error: dict[str, Any], way_out: str) -> Outcome:
     kind, message = str(error["type"]), str(error["message"])
     line = first_sentence(message)
     said = f"{kind}: {line}" if line else kind
@@ -230,8 +241,9 @@ def _error(error: dict[str, Any]) -> Outcome:
     if why := misfit(message):
         return Outcome(Way.ENVIRONMENT, f"the installation does not fit ({said}): {why}")
     if kind in ("ModuleNotFoundError", "ImportError"):
-        way_out = "install it for that Python, or name one that has it with --python"
-        return Outcome(Way.ENVIRONMENT, f"cannot import what it needs ({said}): {way_out}")
+        return Outcome(
+            Way.ENVIRONMENT, f"cannot import what it needs ({said}): {way_out or INSTALL}"
+        )
     if kind in _NETWORK_TYPES or _NETWORK.search(message):
         return Outcome(Way.ENVIRONMENT, f"needs the network ({said})")
     if kind in _MISSING_TYPES:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from mpslint.verify import environment, isolation, places, saved, snapshot, temporary
+from mpslint.verify import environment, isolation, own_modules, places, saved, snapshot, temporary
 from mpslint.verify.copies import Copies
 from mpslint.verify.harness import channel
 from mpslint.verify.interpreter import Interpreter
@@ -188,7 +188,8 @@ class Workshop:
             told = listener.told()
         except channel.Forged as error:
             return Launch(device, kind, ended, None, left, limit, None, str(error))
-        return Launch(device, kind, ended, self._outside(told.report), left, limit, told.status)
+        done = Launch(device, kind, ended, self._outside(told.report), left, limit, told.status)
+        return done._replace(way_out=own_modules.way_out(done.error, self.root, self.script))
 
     def _lines_to_watch(self, files: Files) -> str:
         """The file that tells the harness which lines are asked about; nothing for other texts."""

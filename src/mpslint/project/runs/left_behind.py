@@ -91,7 +91,7 @@ class Place(NamedTuple):
 
     @property
     def reason(self) -> str:
-        return f"{self.path}, line {self.row}: {self.text} {self.why}"
+        return f"{self.path}, {self.line}: {self.text} {self.why}"
 
 
 class Part(NamedTuple):

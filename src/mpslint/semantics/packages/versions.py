@@ -10,6 +10,32 @@ from mpslint.semantics.names.flow import leaves
 _VERSION_WORDS = frozenset(
     {"__version__", "version", "Version", "parse_version", "LooseVersion", "is_torch_version"}
 )
+# Fact: release notes of torch 1.0, "Removed": both went with the support of Lua's torch; those of
+# torchtext 0.9 and 0.12, between which it had `legacy`: built for torch 1.8 to 1.11.
+_BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.")
+"""Modules that no torch with MPS has. What those of Lua load is no `torch.nn.Module`: it has
+`.cuda()`, and no `.to()`."""
+
+
+def module_before_mps(context: Context) -> tuple[str, ast.stmt | None]:
+    """A module that no torch with MPS has, and the statement that imports it; empty, and None:
+    there is none."""
+    for node in context.index.of(ast.Import):
+        for alias in node.names:
+            if f"{alias.name}.".startswith(_BEFORE_MPS):
+                return alias.name, node
+    for item in context.index.of(ast.ImportFrom):
+        module = item.module or ""
+        for name in (module, *(f"{module}.{alias.name}" for alias in item.names)):
+            if not item.level and f"{name}.".startswith(_BEFORE_MPS):
+                return name, item
+    return "", None
+
+
+def wants_torch_before_1(context: Context) -> bool:
+    """Whether the file begins with what torch 1.0 took away: newer ones end there."""
+    name, statement = module_before_mps(context)
+    return name.startswith("torch.") and any(one is statement for one in context.tree.body)
 
 
 def version_tested(context: Context, node: ast.AST) -> bool:

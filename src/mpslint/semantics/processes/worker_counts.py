@@ -11,7 +11,7 @@ from mpslint.semantics.uses.switch_defaults import destination
 from mpslint.semantics.worlds.machines import MAC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mpslint.semantics.context import Context
     from mpslint.semantics.names.names import Binding
@@ -67,15 +67,18 @@ class WorkerCounts:
                 return given is not None and self._some(context, given, depth - 1) is True
         elif isinstance(node, ast.IfExp):
             arms = _open(context, (node.body, node.orelse))
-            return any(self._in_mapping(context, arm, depth - 1) for arm in arms)
+            return self._in_each(context, arms, depth)
         elif isinstance(node, ast.Name):
-            return any(
-                self._in_mapping(context, part, depth - 1)
-                for binding in context.flow.reaching(node)
-                if _open(context, (binding.node,))
-                and (part := bound_part(binding, node.id)) is not None
-            )
+            bindings = context.flow.reaching(node)
+            ways = [bound_part(one, node.id) for one in bindings if _open(context, (one.node,))]
+            return self._in_each(context, ways, depth)
         return False
+
+    def _in_each(self, context: Context, ways: Sequence[ast.expr | None], depth: int) -> bool:
+        """Of several ways nobody knows which a Mac takes."""
+        return bool(ways) and all(
+            way is not None and self._in_mapping(context, way, depth - 1) for way in ways
+        )
 
     def _some(self, context: Context, node: ast.expr, depth: int) -> bool | None:
         """Whether a number is more than none; None: not known."""

@@ -230,7 +230,7 @@ class Calls(DeferredCalls):
         if kind == INSTANCE:
             forward = callee.v.methods.get("forward") or callee.v.methods.get("__call__")
             if forward is not None:
-                if not forward.moves_input:
+                if not callee.v.moves_input(forward):
                     self.meet(node, (callee, *args, *keywords.values()))
                 value = self.call_function(forward, node, args, keywords, bound=True)
                 if value is UNK and callee.placed is not None:

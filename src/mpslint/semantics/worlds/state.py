@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA
 from mpslint.semantics.worlds.values import (
     BOT,
     CONST,
+    FUNCTION,
     NO_TESTS,
     UNK,
     UNKNOWN,
@@ -142,6 +143,19 @@ class Function:
             )
         return self._moves
 
+    def handing_on(self) -> Iterator[ast.expr]:
+        """What is called in it with a parameter of its own."""
+        given = self.node.args
+        own = {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+        own |= {one.arg for one in (given.vararg, given.kwarg) if one is not None}
+        for call in of_kinds(self.node, (ast.Call,)):
+            assert isinstance(call, ast.Call)
+            for value in (*call.args, *(item.value for item in call.keywords)):
+                name = value.value if isinstance(value, ast.Starred) else value
+                if isinstance(name, ast.Name) and name.id in own:
+                    yield call.func
+                    break
+
 
 def _goes_to_cuda(item: ast.AST) -> bool:
     return (
@@ -162,6 +176,7 @@ class Class:
 
     __slots__ = (
         "_assigned",
+        "_moving",
         "bases",
         "cache",
         "given_away",
@@ -194,10 +209,39 @@ class Class:
         self.module = False
         """Whether it is a module of torch's, as far as its bases say."""
         self._assigned: dict[str, list[tuple[ast.Attribute, ast.expr]]] | None = None
+        self._moving: dict[Function, bool] = {}
 
     def derives_from(self, other: Class) -> bool:
         """Whether it is this class, or one of its bases is, as far as these are known."""
         return self is other or any(one.derives_from(other) for one in self.parents)
+
+    def moves_input(self, method: Function) -> bool:
+        """Whether a method may move what it is given: itself, in a method of the object that it
+        hands it on to, be it one that only a derived class has, or in a function of its file."""
+        if method not in self._moving:
+            found = [method]
+            for function in found:  # Those that are found meanwhile as well.
+                for called in function.handing_on():
+                    other = self._called(function, called)
+                    if other is not None and other not in found:
+                        found.append(other)
+            self._moving[method] = any(function.moves_input for function in found)
+        return self._moving[method]
+
+    def _called(self, caller: Function, called: ast.expr) -> Function | None:
+        """What a method of the object, or a function that it calls, calls by a name."""
+        if isinstance(called, ast.Attribute):
+            first = caller.node.args.args[:1]
+            base = called.value
+            is_own = isinstance(base, ast.Name) and [one.arg for one in first] == [base.id]
+            return self.methods.get(called.attr) if is_own else None
+        if not isinstance(called, ast.Name):
+            return None
+        value = next((names[called.id] for names in caller.up if called.id in names), UNK)
+        found: Function | None = None
+        if isinstance(value, Atom) and value.kind == FUNCTION:
+            found = value.v
+        return found
 
     def attribute(self, name: str) -> Value | None:
         """What an attribute holds: all that is stored in it, joined."""

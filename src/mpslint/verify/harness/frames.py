@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 import os
 import sys
 import sysconfig
@@ -132,3 +133,14 @@ def traceback_location(traceback: TracebackType | None) -> Location:
         last = place
         traceback = traceback.tb_next
     return user or library or last or NOWHERE
+
+
+def raised_by_user(traceback: TracebackType | None) -> bool:
+    """Whether a `raise` or an `assert` of the user's project ended it, and not what that called:
+    C++ code has no frame of its own."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or not is_user_code(traceback.tb_frame.f_code):
+        return False
+    code = traceback.tb_frame.f_code.co_code
+    return dis.opname[code[traceback.tb_lasti]] == "RAISE_VARARGS"

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import log_lines
 from .channel import Send
-from .frames import traceback_location
+from .frames import raised_by_user, traceback_location
 from .options import Options
 from .probes import lines_reached
 from .recorder import MAX_STEPS, RECORDER, Recorder
@@ -32,7 +32,8 @@ def without_harness(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """Type, message, place in the user's code and traceback text of an exception."""
+    """Type, message, place in the user's code and traceback text of an exception; and whether that
+    code raised it by a statement of its own."""
     file, line = traceback_location(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename:
         file, line = error.filename, error.lineno or 0
@@ -44,6 +45,7 @@ def describe_error(error: BaseException) -> dict[str, Any]:
         "file": file,
         "line": line,
         "traceback": "".join(lines)[-20_000:],
+        "own": raised_by_user(error.__traceback__),
     }
 
 

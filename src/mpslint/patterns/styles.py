@@ -16,7 +16,7 @@ from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, quote
 from mpslint.records import NamedTuple
 from mpslint.semantics.destinations.selected_devices import returns_cuda
-from mpslint.semantics.elsewhere.elsewhere import required
+from mpslint.semantics.syntax.fitting import required
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.uses.purity import is_pure

@@ -1,10 +1,11 @@
 """The oldest torch that a project was written for, as its own code shows where nobody says it.
 
 `loss.data[0]` is an error since torch 0.5, `cuda(async=True)` is no Python since 3.7, `Variable`
-does nothing since 0.4. Such code was run on what there was then, and may still be, and so was what
-names its torch above its first statement ("written for PyTorch 1.9"). What a newer torch brought counts against it: who asks for `torch.compile` needs no guard for what is older.
-Code that shows neither may be run by somebody whose torch has no MPS yet, and goes on there. The
-text is searched, since much of such code does not parse any more.
+does nothing since 0.4. Such code was run on what there was then, and may still be; and so may what
+names its torch above the first statement ("written for PyTorch 1.9"). What a newer torch brought
+counts against it: who asks for `torch.compile` needs no guard for what is older. Code that shows
+neither may be run by somebody whose torch has no MPS yet, and goes on there. The text is searched,
+since much of such code does not parse any more.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from fnmatch import fnmatch
 
 from mpslint.basics.expressions import later
 from mpslint.facts.torch_images import torch_of_image
+from mpslint.settings.torch_named import LONGEST_LINE, NEWER, by_word
 from mpslint.settings.torch_pins import (
     COMMANDS,
     Pin,
@@ -23,7 +24,6 @@ from mpslint.settings.torch_pins import (
     names_in,
     text_of,
 )
-from mpslint.settings.torch_named import LONGEST_LINE, NEWER, by_word
 from mpslint.settings.torch_shown import Shown
 
 _DECLARING = ("setup.py", "setup.cfg", "pyproject.toml")

@@ -56,8 +56,9 @@ _MPS_SINCE, _ALL_SINCE = (1, 12), (2, 3)
 """The first torch with MPS, and the first that has by name all that fixes write on CUDA as well."""
 _DEVICES_SINCE = (0, 4)
 """The first torch with `torch.device`."""
-_LAST_OF_PYTHON = (1, 10)
-"""The last torch that was built for Python 3.6."""
+_LAST_OF_PYTHON, _LAST_OF_PYTHON_2 = (1, 10), (1, 4)
+"""The last torch that was built for Python 3.6, and for Python 2."""
+_PYTHON_2 = later(r"(?<![0-9.])2\.")
 
 
 class Told:
@@ -148,11 +149,14 @@ def _by_image(name: str, text: str) -> list[Pin]:
 
 
 def _by_python(name: str, text: str, asking: re.Pattern[str]) -> list[Pin]:
-    return [
-        Pin(_LAST_OF_PYTHON, f"{name}:{row}")
-        for row, line in enumerate(text.splitlines(), 1)
-        if len(line) <= LONGEST_LINE and asking.search(line)
-    ]
+    found = []
+    for row, line in enumerate(text.splitlines(), 1):
+        match = asking.search(line) if len(line) <= LONGEST_LINE else None
+        if match is not None:
+            is_first = _PYTHON_2.search(match.group()) is not None
+            last = _LAST_OF_PYTHON_2 if is_first else _LAST_OF_PYTHON
+            found.append(Pin(last, f"{name}:{row}"))
+    return found
 
 
 def _by_toolkit(name: str, text: str) -> list[Pin]:

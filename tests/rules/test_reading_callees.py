@@ -157,3 +157,66 @@ def test_a_call_waits_for_what_a_method_reads(
     (project / "program.py").write_text(_METERS.format(call=call))
     ran = cli("check", "--no-cache", "--select", "MPS303", "--output-format", "json", "program.py")
     assert [found["location"]["row"] for found in json.loads(ran.out)] == rows
+
+
+_TRAINER = """import torch
+import scores
+from scores import Hits, Meters
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class Trainer:
+    def __init__(self, model, optimizer, given=None):
+        self.model = model.to(device)
+        self.optimizer = optimizer
+        self.right = 0.0
+        {kept}
+
+    def train(self, loader):
+        for x, y in loader:
+            y = y.to(device)
+            guessed = self.model(x.to(device))
+            loss = torch.nn.functional.cross_entropy(guessed, y)
+            loss.backward()
+            self.optimizer.step()
+            {call}
+"""
+_HITS = """
+
+class Hits:
+    def __init__(self, shown=False):
+        self.shown = shown
+
+    def __call__(self, scores, y):
+        return (scores.argmax(1) == y).sum().item()
+
+    def show(self, scores):
+        if self.shown:
+            print(scores.sum().item())
+"""
+_TOLD = 22
+
+
+@pytest.mark.parametrize(
+    ("kept", "call", "rows"),
+    [
+        ("self.meters = Meters()", "self.meters.count(guessed)", [_TOLD]),
+        ("self.meters = scores.Meters()", "self.meters.count(guessed)", [_TOLD]),
+        ("self.hits = Hits()", "self.right += self.hits(guessed, y)", [_TOLD]),
+        ("self.meters = Meters()", "self.meters.count(guessed.cpu())", []),
+        ("self.meters = Meters()", "self.meters.keep(loss=loss)", []),
+        ("self.hits = Hits()", "self.hits.show(guessed)", []),
+        ("self.meters = given", "self.meters.count(guessed)", []),
+        ("self.meters = Meters()\n        self.meters = given", "self.meters.count(guessed)", []),
+    ],
+)
+def test_an_object_that_a_class_keeps_is_followed_to_what_makes_it(
+    cli: Cli, project: Path, kept: str, call: str, rows: list[int]
+) -> None:
+    (project / "pyproject.toml").write_text("")
+    (project / "scores.py").write_text(_SCORES + _HITS)
+    (project / "program.py").write_text(_TRAINER.format(kept=kept, call=call))
+    ran = cli("check", "--no-cache", "--select", "MPS303", "--output-format", "json", "program.py")
+    later = kept.count("\n")
+    assert [found["location"]["row"] - later for found in json.loads(ran.out)] == rows

@@ -50,6 +50,7 @@ def fixed(folder: Path) -> str:
         ("environment.yml", "  - cudatoolkit=9.2", (1, 7)),
         ("README.md", "    conda install pytorch cudatoolkit=10.1 -c pytorch", (1, 8)),
         ("setup.py", 'assert torch_ver >= [1, 8], "Requires PyTorch >= 1.8"', (1, 8)),
+        ("README.md", "- pytorch1.9 (cu111)", (1, 9)),
     ],
 )
 def test_a_project_that_is_said_to_run_on_an_old_torch_is_asked_for_the_backend_first(
@@ -344,3 +345,39 @@ def test_before_torch_0_4_an_index_of_a_number_is_not_rewritten(project: Path) -
         "MPS415",
         "whose tensors have no item()",
     )
+
+
+_SCALED = """
+import torch
+from torch.cuda.amp import GradScaler
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+scaler = GradScaler()
+"""
+
+
+@pytest.mark.parametrize("above", ["# needs PyTorch 1.10", '"""Trains a net (PyTorch 1.10)."""'])
+def test_what_stands_above_a_program_names_the_torch_that_it_is_for(
+    project: Path, above: str
+) -> None:
+    (project / "train.py").write_text(above + _SCALED)
+    assert "torch.amp.GradScaler" not in _fixed_program(project)
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["def old():\n    # torch 1.10 has a mistake here\n    pass\n", "# needs PyTorch 2.4\n"],
+)
+def test_what_stands_further_down_or_names_a_newer_torch_says_nothing(
+    project: Path, named: str
+) -> None:
+    above, below = ("", named) if "def" in named else (named, "")
+    (project / "train.py").write_text(above + _SCALED + below)
+    assert "torch.amp.GradScaler" in _fixed_program(project)
+
+
+def _fixed_program(folder: Path) -> str:
+    (folder / "README.md").write_text("A net.\n")
+    settings = SettingsFinder().for_folder(str(folder))
+    source = SourceFile(str(folder / "train.py"), (folder / "train.py").read_bytes())
+    return fix_source(source, settings).text

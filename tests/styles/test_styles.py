@@ -52,6 +52,24 @@ def test_helper_writes_one_function_and_calls_it(cli: Cli, files: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("train.py", "from __future__ import print_function\n"),
+        ("README.md", "It needs Python 2.7.\n"),
+        ("setup.py", "from setuptools import setup\n\nsetup(python_requires='>=2.7')\n"),
+        ("README.md", "It needs PyTorch 1.3.\n"),
+    ],
+)
+def test_a_helper_that_python_2_may_run_has_no_annotation(
+    cli: Cli, files: Path, name: str, line: str
+) -> None:
+    path = files / name
+    path.write_text(line + (path.read_text() if path.exists() else ""))
+    fix(cli, "--style", "helper", "train.py")
+    assert "\ndef get_device():\n" in (files / "train.py").read_text()
+
+
+@pytest.mark.parametrize(
     ("device", "is_shared"),
     [
         ('torch.device("cuda", rank)', False),

@@ -21,6 +21,7 @@ from mpslint.halfway import (
     wide_moves,
 )
 from mpslint.halfway.data_sets import DataSets
+from mpslint.halfway.kept_arrays import KeptArrays
 from mpslint.halfway.other_files import OtherFiles
 from mpslint.halfway.returned_arrays import ReturnedArrays
 from mpslint.halfway.unread_steps import OF_CUDA, Steps, beginning, cuda_objects
@@ -73,6 +74,7 @@ class ProgramFiles:
         self._far = FarImports(self._paths, self.text_of, self._near, self._is_installed)
         self._data_sets = DataSets(self)
         self._returned = ReturnedArrays(self, self._data_sets)
+        self._kept = KeptArrays(self)
         self._others = OtherFiles(self)
         self._own: dict[tuple[str, str], bool | None] = {}
 
@@ -140,9 +142,10 @@ class ProgramFiles:
         if wide:
             kinds |= wide_batches.KINDS
         returned = self._returned.around(path) if b"torch" in text else {}
+        kept = self._kept.around(path)
         moves = wide_moves.may_move(text)
         is_late = may_cast_late(text)
-        tree = tree_of() if kinds or returned or moves or is_late else None
+        tree = tree_of() if kinds or returned or kept or moves or is_late else None
         if tree is None:
             return []
         nodes = of_kinds(tree, kinds)
@@ -168,6 +171,7 @@ class ProgramFiles:
         if returned:
             taken = self._returned.taken(path, tree, returned)
             doubts += [Doubt(row, text, at=at) for row, text, at in taken]
+        doubts += [Doubt(*one) for one in self._kept.taken(tree, kept)] if kept else []
         return doubts
 
     def file_of(self, path: str, module: str) -> str | None:

@@ -45,8 +45,8 @@ def wide_moves(tree: ast.Module) -> Iterator[tuple[int, str]]:
     from mpslint.semantics.wide.moved_kinds import MovedKinds
 
     prepared = _prepared(tree)
-    moved_by = partial(_moved_by, prepared)
-    for call, kind in MovedKinds(tree, moved_by).kinds():
+    moved = partial(moved_by, prepared)
+    for call, kind in MovedKinds(tree, moved).kinds():
         # Of which dtype an array is that a module keeps no network shows.
         if kind == WIDE or (kind == UNREAD and _last(call) == _BUFFER):
             why = _WIDE if kind == WIDE else _DOUBT
@@ -92,7 +92,7 @@ def _prepared(tree: ast.Module) -> frozenset[str]:
     )
 
 
-def _moved_by(prepared: frozenset[str], call: ast.Call) -> ast.expr | None:
+def moved_by(prepared: frozenset[str], call: ast.Call) -> ast.expr | None:
     function = call.func
     told = {one.arg: one.value for one in call.keywords}
     kept = _kept_by(call, told)

@@ -10,7 +10,7 @@ from mpslint.patterns.own_device import Tests, machine_tests, tests_at
 from mpslint.patterns.place import behind_imports, comes_before
 from mpslint.patterns.text import holds_comment, indent_unit, insert, replace
 from mpslint.records import NamedTuple
-from mpslint.semantics.elsewhere.elsewhere import required
+from mpslint.semantics.syntax.fitting import required
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, quote
 from mpslint.records import NamedTuple
 from mpslint.semantics.destinations.selected_devices import returns_cuda
-from mpslint.semantics.elsewhere.elsewhere import required
+from mpslint.semantics.syntax.fitting import required
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.uses.purity import is_pure
@@ -30,6 +30,9 @@ _NAMES = ("get_device", "select_device", "choose_device")
 _ACCELERATOR = (
     "{torch}.accelerator.current_accelerator(check_available=True) or {torch}.device({q}cpu{q})"
 )
+_LAST_OF_PYTHON_2 = (1, 4)
+"""The last torch that was built for Python 2."""
+_OF_PYTHON_3 = frozenset({"print_function", "division", "absolute_import", "unicode_literals"})
 
 
 class Selection(NamedTuple):
@@ -190,7 +193,8 @@ def helper_lines(
 ) -> list[str]:
     """The function that selects, line by line."""
     unit, mark = indent_unit(context.source), quote(context.source)
-    lines = [f"def {name}() -> {torch}.device:"]
+    given = "" if _may_be_python_2(context) else f" -> {torch}.device"
+    lines = [f"def {name}(){given}:"]
     if accelerator and cuda == "cuda":
         return [*lines, f"{unit}return {_ACCELERATOR.format(torch=torch, q=mark)}"]
     tests = {"cuda": cuda_available(torch), "mps": mps_available(context, torch)}
@@ -200,3 +204,14 @@ def helper_lines(
             lines.append(f"{unit}if {tests[backend]}:")
             lines.append(f"{unit}{unit}return {torch}.device({mark}{target}{mark})")
     return [*lines, f"{unit}return {torch}.device({mark}cpu{mark})"]
+
+
+def _may_be_python_2(context: Context) -> bool:
+    """Whether who runs the file may do so with Python 2, which knows no annotations: it asks for
+    what Python 3 is like, or its project for a torch that was built for Python 2."""
+    if context.settings.oldest_started <= _LAST_OF_PYTHON_2:
+        return True
+    return any(
+        item.module == "__future__" and any(one.name in _OF_PYTHON_3 for one in item.names)
+        for item in context.index.of(ast.ImportFrom)
+    )

@@ -31,6 +31,7 @@ from mpslint.project.runs.users import Users
 from mpslint.project.uses.always import Always
 from mpslint.project.uses.called_around import CalledAround
 from mpslint.project.uses.callees import Callees
+from mpslint.project.uses.calls_elsewhere import CallsElsewhere
 from mpslint.project.uses.driven import Driven
 from mpslint.project.uses.forwards import Forwards
 from mpslint.project.uses.given_around import GivenAround
@@ -104,6 +105,7 @@ class Neighbours(NotLookedAt):
         self._callees = Callees(projects, self.modules)
         self._always = Always(self._mentions, self._distant)
         self._given_around = GivenAround(self._mentions, self.modules, near)
+        self._calls = CallsElsewhere(projects, self.modules, self._distant)
         called = CalledAround(self.modules, self._distant)
         self._forwards = Forwards(projects, called)
         self._stepping = Stepping(projects, self.modules, called)
@@ -179,7 +181,25 @@ class Neighbours(NotLookedAt):
     def definition(
         self, path: str, qualified: str, words: tuple[bytes, ...] = ()
     ) -> Definition | None:
-        return self._definition(self._absolute(path), qualified, words)
+        path = self._absolute(path)
+        for _ in range(_DEPTH):
+            found, name = self._source_of(path, qualified)
+            if found is None or found == path:
+                return None
+            starred = self._stars.given(found, name)
+            if starred is not None:
+                path, qualified = found, starred
+                continue
+            if words and not self.modules.may_say(found, name, words):
+                return None
+            context = self.context(found)
+            bindings = context.names.module.bindings.get(name, []) if context is not None else []
+            if context is None or not bindings:
+                return None
+            if len(bindings) > 1 or bindings[0].kind != "import" or not bindings[0].qualified:
+                return Definition(context, tuple(bindings))
+            path, qualified = found, bindings[0].qualified
+        return None
 
     def offers(self, path: str, qualified: str) -> bool:
         ask = self._stars.offers
@@ -246,28 +266,28 @@ class Neighbours(NotLookedAt):
             return None
 
         def ask(path: str) -> Value | None:
-            found = self._definition(path, qualified, DEVICE_WORDS)
+            found = self.definition(path, qualified, DEVICE_WORDS)
             return exported_device(found, called=called) if found is not None else None
 
         return self._answer(path, ("device", qualified, called), ask, None)
 
     def settled(self, path: str, qualified: str) -> Facts:
         def ask(path: str) -> Facts:
-            found = self._definition(path, qualified, MACHINE_WORDS)
+            found = self.definition(path, qualified, MACHINE_WORDS)
             return settled_by_import(found) if found is not None else NONE
 
         return self._answer(path, ("settled", qualified), ask, NONE)
 
     def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
         def ask(path: str) -> Facts:
-            found = self._definition(path, qualified, MACHINE_WORDS)
+            found = self.definition(path, qualified, MACHINE_WORDS)
             return implied_by_import(found, outcome, called=called) if found is not None else NONE
 
         return self._answer(path, ("implied", qualified, outcome, called), ask, NONE)
 
     def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
         def ask(path: str) -> Facts:
-            found = self._definition(path, qualified, ())
+            found = self.definition(path, qualified, ())
             return implied_by_base(found, attribute, outcome) if found is not None else NONE
 
         return self._answer(path, ("inherited", qualified, attribute, outcome), ask, NONE)
@@ -277,7 +297,7 @@ class Neighbours(NotLookedAt):
             return None
 
         def ask(path: str) -> Value | None:
-            found = self._definition(path, qualified, ())
+            found = self.definition(path, qualified, ())
             return device_of_base(found, attribute) if found is not None else None
 
         return self._answer(path, ("inherited device", qualified, attribute), ask, None)
@@ -341,6 +361,10 @@ class Neighbours(NotLookedAt):
         path = os.path.abspath(path)
         question, calls = ("given", path, name, kept, is_asked), self._given_around.calls
         return self._told(question, lambda: calls(path, name, kept, is_asked=is_asked), None)
+
+    def calls(self, path: str, name: str) -> tuple[ast.Call | None, ...]:
+        path = os.path.abspath(path)
+        return self._told(("calls", path, name), lambda: self._calls.of(path, name), ())
 
     def gives_text(self, path: str, given: Given) -> bool | None:
         path, ask = os.path.abspath(path), self._given_around.texts
@@ -474,25 +498,3 @@ class Neighbours(NotLookedAt):
         """The file of the module that a name comes from, and what it is called there."""
         module, name = apart(qualified)
         return self._noted(self.modules.find(path, module)), name
-
-    def _definition(self, path: str, qualified: str, words: tuple[bytes, ...]) -> Definition | None:
-        """What defines a name, through re-exports; with `words` only where the text of the module
-        has one of them."""
-        for _ in range(_DEPTH):
-            found, name = self._source_of(path, qualified)
-            if found is None or found == path:
-                return None
-            starred = self._stars.given(found, name)
-            if starred is not None:
-                path, qualified = found, starred
-                continue
-            if words and not self.modules.may_say(found, name, words):
-                return None
-            context = self.context(found)
-            bindings = context.names.module.bindings.get(name, []) if context is not None else []
-            if context is None or not bindings:
-                return None
-            if len(bindings) > 1 or bindings[0].kind != "import" or not bindings[0].qualified:
-                return Definition(context, tuple(bindings))
-            path, qualified = found, bindings[0].qualified
-        return None

@@ -1,10 +1,11 @@
 """The oldest torch that a project was written for, as its own code shows where nobody says it.
 
 `loss.data[0]` is an error since torch 0.5, `cuda(async=True)` is no Python since 3.7, `Variable`
-does nothing since 0.4. Such code was run on what there was then, and may still be. What a newer
-torch brought counts against it: who asks for `torch.compile` needs no guard for what is older.
-Code that shows neither may be run by somebody whose torch has no MPS yet, and goes on there. The
-text is searched, since much of such code does not parse any more.
+does nothing since 0.4. Such code was run on what there was then, and may still be; and so may what
+names its torch above the first statement ("written for PyTorch 1.9"). What a newer torch brought
+counts against it: who asks for `torch.compile` needs no guard for what is older. Code that shows
+neither may be run by somebody whose torch has no MPS yet, and goes on there. The text is searched,
+since much of such code does not parse any more.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.basics.expressions import later
 from mpslint.records import NamedTuple
+from mpslint.settings.torch_named import above_code
 from mpslint.settings.torch_pins import Pin
 from mpslint.sources.files import read_regular
 
@@ -117,17 +119,20 @@ def _shown_below(top: str) -> Pin | None:
     needed: Release = (0, 0)
     for path in _sources(top):
         text = _text(path)
-        if b"torch" not in text:
+        if b"torch" not in text and b"PyTorch" not in text:
             continue
+        shown = os.path.relpath(path, top).replace(os.sep, "/")
         if first is None and b"import torch" in text:
-            first = Pin(_BEFORE_MPS, os.path.relpath(path, top).replace(os.sep, "/"))
+            first = Pin(_BEFORE_MPS, shown)
         if not _seen(_ASKING, text):
             needed = max((needed, *(sign.release for sign in _NEW if _seen(sign, text))))
+        for named in above_code(shown, text):
+            found = named if found is None else min(found, named)
         for sign in (*_OLD, _COMPARED):
             if found is None or sign.release < found.oldest:
                 if _seen(sign, text):
                     # No row: what is known of a project would go with each line above it.
-                    found = Pin(sign.release, os.path.relpath(path, top).replace(os.sep, "/"))
+                    found = Pin(sign.release, shown)
     if found is None:
         return first if needed <= _BEFORE_MPS else None
     if not needed > found.oldest:

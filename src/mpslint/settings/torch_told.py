@@ -14,6 +14,7 @@ from fnmatch import fnmatch
 
 from mpslint.basics.expressions import later
 from mpslint.facts.torch_images import torch_of_image
+from mpslint.settings.torch_named import LONGEST_LINE, NEWER, by_word
 from mpslint.settings.torch_pins import (
     COMMANDS,
     Pin,
@@ -28,31 +29,8 @@ from mpslint.settings.torch_shown import Shown
 _DECLARING = ("setup.py", "setup.cfg", "pyproject.toml")
 _CONDA = "*.y*ml"
 _MOST_YAML = 20
-_LONGEST_LINE = 2000
-_FILLER = (
-    r"(?:[ *`:(=\[>~<]|versions?|v|currently|install(?:ed)?|is|was|has been|tested|on|with|or"
-    r"|at least|the)"
-)
-_NAMED = rf"(?<![\w.-])(?:py)?torch(?![\w./])(?:{_FILLER}{{0,12}}|-)[=v]?"
-_TOLD = later(_NAMED + r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))", re.IGNORECASE)
-"""A release before 1.12, where it is named with torch; `0.41` is one as well."""
-_NEWER = later(_NAMED + r"(1\.1[2-9]|2\.[0-9]{1,2})", re.IGNORECASE)
-"""A release that has MPS: what the code was first written for does not count then."""
 _IMAGE = later(r"\bnvcr\.io/nvidia/pytorch:([0-9]{2})\.([0-9]{2})(?![0-9])")
 """NVIDIA's own, which a Dockerfile starts from, or which is run: its tag is a month."""
-_AT_LEAST = later(
-    r"(?<![\w.-])(?:py)?torch(?![\w./])[^.;|\n]{0,60}?(?:at least|>=|≥|newer than|from)[ *`]*v?"
-    r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))",
-    re.IGNORECASE,
-)
-"""The same further behind: "install PyTorch that meets your environment (at least 1.7)"."""
-_UP_TO = later(
-    _NAMED
-    + r"(?:0\.[0-9]|1\.[0-9]{1,2})(?:\.[0-9x])?[ *`]*(?:-|–|,|/|to|through|up to|and|or)[ *`]*v?"
-    r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))",
-    re.IGNORECASE,
-)
-"""The other end of what is named: "PyTorch 0.2 to 1.3"."""
 _PYTHON_WORD = later(
     r"(?<![\w.-])python[ *`:(]*(?:version|>=|=)?[ *`=]*(?:2\.7|3\.[3-6](?![0-9]))", re.IGNORECASE
 )
@@ -78,8 +56,9 @@ _MPS_SINCE, _ALL_SINCE = (1, 12), (2, 3)
 """The first torch with MPS, and the first that has by name all that fixes write on CUDA as well."""
 _DEVICES_SINCE = (0, 4)
 """The first torch with `torch.device`."""
-_LAST_OF_PYTHON = (1, 10)
-"""The last torch that was built for Python 3.6."""
+_LAST_OF_PYTHON, _LAST_OF_PYTHON_2 = (1, 10), (1, 4)
+"""The last torch that was built for Python 3.6, and for Python 2."""
+_PYTHON_2 = later(r"(?<![0-9.])2\.")
 
 
 class Told:
@@ -135,8 +114,8 @@ def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:
         is_prose = any(fnmatch(name.lower(), pattern.lower()) for pattern in COMMANDS)
         if is_prose or name == "setup.py":
             read = _LINKED.sub(r"\1", text)
-            named += _by_word(name, text) or _by_word(name, read)
-            newer += _by_word(name, text, _NEWER) or _by_word(name, read, _NEWER)
+            named += by_word(name, text) or by_word(name, read)
+            newer += by_word(name, text, NEWER) or by_word(name, read, NEWER)
             images = _by_image(name, text)
             named += [one for one in images if one.oldest < _MPS_SINCE]
             newer += [one for one in images if one.oldest >= _MPS_SINCE]
@@ -158,24 +137,10 @@ def _may_tell(name: str, declaring: list[str]) -> bool:
     return name in declaring or any(fnmatch(name.lower(), one.lower()) for one in COMMANDS)
 
 
-def _by_word(name: str, text: str, *asking: re.Pattern[str]) -> list[Pin]:
-    found = []
-    for row, line in enumerate(text.splitlines(), 1):
-        if len(line) <= _LONGEST_LINE and "torch" in line.lower():
-            for match in (
-                match
-                for one in asking or (_TOLD, _UP_TO, _AT_LEAST)
-                for match in one.finditer(line)
-            ):
-                major, minor = match.group(1).split(".")
-                found.append(Pin((int(major), int(minor)), f"{name}:{row}"))
-    return found
-
-
 def _by_image(name: str, text: str) -> list[Pin]:
     found = []
     for row, line in enumerate(text.splitlines() if "nvcr.io" in text else (), 1):
-        if len(line) <= _LONGEST_LINE and not line.lstrip().startswith("#"):
+        if len(line) <= LONGEST_LINE and not line.lstrip().startswith("#"):
             for match in _IMAGE.finditer(line):
                 release = torch_of_image(int(match.group(1)), int(match.group(2)))
                 if release is not None:
@@ -184,11 +149,14 @@ def _by_image(name: str, text: str) -> list[Pin]:
 
 
 def _by_python(name: str, text: str, asking: re.Pattern[str]) -> list[Pin]:
-    return [
-        Pin(_LAST_OF_PYTHON, f"{name}:{row}")
-        for row, line in enumerate(text.splitlines(), 1)
-        if len(line) <= _LONGEST_LINE and asking.search(line)
-    ]
+    found = []
+    for row, line in enumerate(text.splitlines(), 1):
+        match = asking.search(line) if len(line) <= LONGEST_LINE else None
+        if match is not None:
+            is_first = _PYTHON_2.search(match.group()) is not None
+            last = _LAST_OF_PYTHON_2 if is_first else _LAST_OF_PYTHON
+            found.append(Pin(last, f"{name}:{row}"))
+    return found
 
 
 def _by_toolkit(name: str, text: str) -> list[Pin]:
@@ -196,7 +164,7 @@ def _by_toolkit(name: str, text: str) -> list[Pin]:
     found = [
         (match.group(1), row)
         for row, line in enumerate(text.splitlines() if "cudatoolkit" in text else (), 1)
-        if len(line) <= _LONGEST_LINE and not line.lstrip().startswith("#")
+        if len(line) <= LONGEST_LINE and not line.lstrip().startswith("#")
         for match in _TOOLKIT.finditer(line)
     ]
     if not all(toolkit in _LAST_OF_TOOLKIT for toolkit, _ in found):

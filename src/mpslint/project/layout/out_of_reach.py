@@ -156,6 +156,10 @@ class OutOfReach(NotLookedAt):
         self.asked = True
         return None
 
+    def calls(self, path: str, name: str) -> tuple[ast.Call | None, ...]:
+        self.asked = True
+        return ()
+
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         self.asked = True
         return False
@@ -332,6 +336,9 @@ class Distant(NotLookedAt):
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
     ) -> list[Handed] | None:
         return None
+
+    def calls(self, path: str, name: str) -> tuple[ast.Call | None, ...]:
+        return ()
 
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         return False

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from mpslint.semantics.worlds.machines import ALL
 
 if TYPE_CHECKING:
+    import ast
+
     from mpslint.facts.machines import Answer
     from mpslint.semantics.syntax.fitting import Signature
     from mpslint.semantics.worlds.handed import Handed
@@ -98,3 +100,6 @@ class ImportsBehind:
 
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         return None
+
+    def calls(self, name: str) -> tuple[ast.Call | None, ...]:
+        return ()

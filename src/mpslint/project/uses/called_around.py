@@ -61,7 +61,7 @@ class CalledAround:
         """Calls of the method `name` of the class `klass` of the file at `path`, on what such a
         module makes of the class, or is given by who calls it and which the method fits."""
         own = self._modules.context(path, self._elsewhere)
-        method = _method(own, klass, name) if own is not None else None
+        method = method_of(own, klass, name) if own is not None else None
         if method is None:
             return
         spelled = re.compile(rb"\.%s\(" % re.escape(name.encode("utf-8", "replace")))
@@ -124,7 +124,8 @@ class CalledAround:
         )
 
 
-def _method(context: Context, klass: str, name: str) -> ast.FunctionDef | None:
+def method_of(context: Context, klass: str, name: str) -> ast.FunctionDef | None:
+    """The method of a class of a file."""
     for item in context.tree.body:
         if isinstance(item, ast.ClassDef) and item.name == klass:
             for part in item.body:

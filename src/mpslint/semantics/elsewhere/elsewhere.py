@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.expressions import keyword as keyword_of
+from mpslint.semantics.syntax.fitting import required
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.facts_known import DEVICE_FACTS, NONE, Facts, common
 from mpslint.semantics.terms.sought import PLAIN, Sought
@@ -198,6 +199,10 @@ class Elsewhere(Protocol):
         """How the rest of the project calls the function or class `name` of the file at `path`;
         None where somebody may do so who is not seen, or sets one of the attributes `kept`, which
         hold what is given. What each call `is_asked` for is said by who is not seen as well."""
+
+    def calls(self, path: str, name: str) -> tuple[ast.Call | None, ...]:
+        """The calls of the function or class `name` of the file at `path` by other files of the
+        project, as they are written; None for a use of it that may lead to any."""
 
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         """Whether the file's class `name` is the base of others, all of which have their own
@@ -492,9 +497,3 @@ def _one_device(values: list[Value]) -> Value | None:
     if any(value.devices is None for value in values):
         return Value(values[0].kind)
     return Value(values[0].kind, frozenset[str]().union(*(v.devices or () for v in values)))
-
-
-def required(arguments: ast.arguments) -> int:
-    """How many arguments a call must give."""
-    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
-    return positional + sum(1 for default in arguments.kw_defaults if default is None)

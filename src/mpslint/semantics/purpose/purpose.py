@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.semantics.elsewhere.elsewhere import required
+from mpslint.semantics.syntax.fitting import required
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:

@@ -134,17 +134,41 @@ def _for(call: ast.Call, found: Reading, read: frozenset[str]) -> Iterator[ast.e
             yield keyword.value
 
 
-def methods(context: Context, function: ast.Name | ast.Attribute) -> Iterator[str]:
-    """`package.Meters.update` of `meters.update`, where `meters = package.Meters(...)`."""
-    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
-        return
-    bindings = context.flow.reaching(function.value)
-    if len(bindings) == 1 and bindings[0].kind == "assign":
-        made = bindings[0].value
-        if isinstance(made, ast.Call) and isinstance(made.func, ast.Name | ast.Attribute):
-            for name in _qualified(context, made.func):
-                if name.rpartition(".")[2][:1].isupper():
-                    yield f"{name}.{function.attr}"
+def methods(context: Context, function: ast.expr) -> Iterator[str]:
+    """`package.Meters.update` of `meters.update`, where `meters = package.Meters(...)`, or of
+    `self.meters.update`, where the class stores that once; `package.Meters.__call__` of such
+    `meters` themselves."""
+    name = "__call__"
+    made = _made(context, function)
+    if made is None and isinstance(function, ast.Attribute):
+        made, name = _made(context, function.value), function.attr
+    if made is not None:
+        for klass in _qualified(context, made):
+            if klass.rpartition(".")[2][:1].isupper():
+                yield f"{klass}.{name}"
+
+
+def _made(context: Context, receiver: ast.expr) -> ast.Name | ast.Attribute | None:
+    """What makes an object that has a name, or that a class keeps on `self`, as its file says."""
+    made: ast.expr | None = None
+    if isinstance(receiver, ast.Name):
+        bindings = context.flow.reaching(receiver)
+        if len(bindings) == 1 and bindings[0].kind == "assign":
+            made = bindings[0].value
+    elif isinstance(receiver, ast.Attribute) and isinstance(receiver.value, ast.Name):
+        klass = context.index.enclosing(receiver, ast.ClassDef)
+        stored = [
+            context.index.parents[target]
+            for target in context.index.attributes.get(receiver.attr, ())
+            if isinstance(target.ctx, ast.Store)
+            and isinstance(target.value, ast.Name)
+            and target.value.id == receiver.value.id
+            and context.index.enclosing(target, ast.ClassDef) is klass
+        ]
+        if klass is not None and len(stored) == 1 and isinstance(stored[0], ast.Assign):
+            made = stored[0].value
+    maker = made.func if isinstance(made, ast.Call) else None
+    return maker if isinstance(maker, ast.Name | ast.Attribute) else None
 
 
 def _qualified(context: Context, function: ast.Name | ast.Attribute) -> Iterator[str]:
@@ -208,7 +232,7 @@ def _parameters_counted(context: Context, function: FunctionNode) -> Iterator[st
         if context.index.function(call) is not function:
             continue
         number = _read(call, "float")
-        if not isinstance(number, ast.Name) or not context.loops.every_step(call, function):
+        if not isinstance(number, ast.Name) or not _is_read_each_time(context, call, function):
             continue
         bindings = context.flow.reaching(number)
         if bindings and all(binding.kind == "parameter" for binding in bindings):
@@ -228,8 +252,24 @@ def _parameters_read(context: Context, function: FunctionNode) -> Iterator[str]:
             value = context.values.of(tensor)
             if word != "item" and (value.kind is not Kind.TENSOR or value.on_cpu):
                 continue
-            if context.loops.every_step(call, function):
+            if _is_read_each_time(context, call, function):
                 yield from own & set(origins(context, tensor))
+
+
+def _is_read_each_time(context: Context, read: ast.Call, function: FunctionNode) -> bool:
+    """Whether each call of a function comes to a read: what stands below a flag (`if self.loud:`)
+    runs for those who set it, which its file does not say."""
+    child: ast.AST = read
+    for parent in context.index.ancestors(read):
+        if parent is function:
+            break
+        if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+            test = parent.test
+            asked = test.operand if isinstance(test, ast.UnaryOp) else test
+            if isinstance(asked, ast.Name | ast.Attribute):
+                return False
+        child = parent
+    return context.loops.every_step(read, function)
 
 
 def _read(call: ast.Call, word: str) -> ast.expr | None:

@@ -49,6 +49,12 @@ def signature_of(parameters: ast.arguments, *, bound: bool = False) -> Signature
     )
 
 
+def required(arguments: ast.arguments) -> int:
+    """How many arguments a call must give."""
+    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return positional + sum(1 for default in arguments.kw_defaults if default is None)
+
+
 def fits(signature: Signature, call: ast.Call) -> bool:
     """Whether a call may be one that Python makes. What `*` and `**` give may be anything."""
     if any(isinstance(item, ast.Starred) for item in call.args):

@@ -63,7 +63,7 @@ class MovedKinds(SampleKinds):
         }
         """The rows of arms that no Mac runs."""
         self._methods = {id(one): klass for klass in self._classes.values() for one in klass.body}
-        self._visit(tree.body, self._module, ())
+        self._visit(tree.body, self.top, ())
         for node in walk(tree):
             if isinstance(node, FUNCTIONS):
                 self._visit(node.body, self._scope(node, self._methods.get(id(node))), ())

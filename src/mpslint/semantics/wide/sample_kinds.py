@@ -81,7 +81,7 @@ class SampleKinds:
         self._cut = 0
         """How often something was asked about that was being answered: what came of that is not
         kept."""
-        self._module = self._scope(tree, None)
+        self.top = self._scope(tree, None)
 
     def handed_out(self) -> dict[str, dict[Key, str]]:
         """By data set the parts of an item that may be float64 in a batch, each with its kind."""
@@ -187,7 +187,7 @@ class SampleKinds:
             if name in parameters(scope.function):
                 return together(found, self._parameter(name, scope))
             if not some:
-                return self._name(name, self._module, _LAST)
+                return self._name(name, self.top, _LAST)
         return found if some else ANY
 
     def _parameter(self, name: str, scope: Scope) -> Value | None:
@@ -453,7 +453,7 @@ class SampleKinds:
     def _named_function(self, name: str, scope: Scope, row: int) -> ast.Lambda | ast.Call | None:
         """The one lambda that a name stands for, or `functools.partial` with what it is given."""
         some = before(scope.bindings.get(name, []), row)
-        some = some or before(self._module.bindings.get(name, []), _LAST)
+        some = some or before(self.top.bindings.get(name, []), _LAST)
         value = some[0].value if len(some) == 1 and not some[0].steps else None
         if isinstance(value, ast.Call) and value.args:
             return value if self._qualified(value.func) == "functools.partial" else None

@@ -93,6 +93,10 @@ class Project(Protocol):
         where somebody may do so who is not seen, or sets one of the attributes that keep what is
         given (`kept`) himself."""
 
+    def calls(self, name: str) -> tuple[ast.Call | None, ...]:
+        """The calls of the function or class `name` of this file by other files of the project, as
+        they are written; None for a use of it that may lead to any."""
+
 
 class Core:
     """State and log; the mixins add the transfer of statements, expressions and calls."""

@@ -9,8 +9,9 @@ from collections.abc import Container, Iterable, Iterator
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import statements, walk
 from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.terms.device_text import TYPED
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
-from mpslint.semantics.worlds.machines import CUDA, PORTED
+from mpslint.semantics.worlds.machines import ALL, CUDA, PORTED
 from mpslint.semantics.worlds.relevance import matters
 from mpslint.semantics.worlds.state import Class, Env, Function
 from mpslint.semantics.worlds.values import (
@@ -28,6 +29,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     cases_of,
     lift,
+    one,
     truth,
 )
 
@@ -38,6 +40,8 @@ _DEEP = 2
 """So deep configurations in configurations are looked into."""
 OWN_WORD = "cuda"
 """What stands in the name of all that is CUDA's own."""
+ANY_CALL = ast.Call(ast.Name("called"), [ast.Starred(ast.Name("given"))], [])
+"""Stands for a call of which it is not seen what it gives."""
 
 
 class Handed(NamedTuple):
@@ -66,6 +70,27 @@ def is_of_another(callee: Atom, home: object) -> bool:
     return callee.kind == NAME and str(callee.v).partition(".")[0] not in _FOREIGN
 
 
+def is_one_constant(value: Value) -> bool:
+    """Whether a parameter is one number, flag or name of a device in all worlds, whoever calls."""
+    is_one = value.__class__ is Atom and not value.maybe and not value.tests
+    return is_one and one(value, ALL).kind in (CONST, DEVICE)
+
+
+def written_out(call: ast.Call) -> tuple[list[Value], Env]:
+    """What a call of another file gives, of which constants and names of devices are known."""
+    keywords = {item.arg: _literal(item.value) for item in call.keywords if item.arg is not None}
+    return [_literal(item) for item in call.args], keywords
+
+
+def _literal(value: ast.expr) -> Value:
+    if not isinstance(value, ast.Constant) or isinstance(value.value, bytes):
+        return UNK
+    if not isinstance(value.value, str):
+        return Atom(CONST, value.value)
+    named = TYPED.match(value.value)
+    return Atom(DEVICE, named.group(1)) if named is not None else UNK
+
+
 def name_for_others(function: Function, classes: Iterable[Class]) -> str | None:
     """The name by which other files may call a function: its own, or that of the class whose
     objects it makes. None where there is none, or others are made of it."""
@@ -75,6 +100,14 @@ def name_for_others(function: Function, classes: Iterable[Class]) -> str | None:
     if function.node.name != "__init__" or any(cls in other.parents for other in classes):
         return None
     return cls.node.name if len(function.up) == 1 else None
+
+
+def method_for_others(function: Function) -> str | None:
+    """A method with its class, by which other files call it on an object."""
+    cls = function.cls
+    if cls is None or function.node.decorator_list or function.node.name.startswith("__"):
+        return None
+    return f"{cls.node.name}.{function.node.name}"
 
 
 def _plain(value: Value) -> Value:

@@ -19,11 +19,15 @@ from mpslint.semantics.worlds.asked_choices import Asked
 from mpslint.semantics.worlds.collected import Collected
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.handed import (
+    ANY_CALL,
     OWN_WORD,
     Site,
     deciding,
+    is_one_constant,
     kept_parameters,
+    method_for_others,
     name_for_others,
+    written_out,
 )
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
@@ -327,11 +331,11 @@ class Interpreter(Collected, Rebinding, Methods):
         if sites and cls is not None and cls.given_away and cls.methods.get("__init__") is function:
             sites = [*sites, (ALL, NO_TESTS, {})]
         if self.project is None or name is None:
-            return self.parameters(function, sites)
+            return self._joined_with_others(function, method_for_others(function), sites)
         asked = deciding(function, self._for_cuda)
         others = self.project.given(name, *asked) if asked is not None else None
         if others is None:
-            return self.parameters(function, sites)
+            return self._joined_with_others(function, name, sites)
         sites = sites + [
             (
                 call.worlds,
@@ -343,6 +347,35 @@ class Interpreter(Collected, Rebinding, Methods):
             for call in others
         ]
         return self.parameters(function, sites, all_seen=bool(sites))
+
+    def _joined_with_others(self, function: Function, name: str | None, sites: list[Site]) -> Env:
+        """What parameters stand for, where each of them that this file gives one constant is what
+        the other files of the project give as well, as far as that is written out in their calls.
+        """
+        given = self.parameters(function, sites)
+        settled = [item for item, value in given.items() if is_one_constant(value)]
+        if not (name and sites and settled and function.relevant and self.project is not None):
+            return given
+        calls = self.project.calls(name)
+        if not calls:
+            return given
+        bound = function.cls is not None
+        for call in calls:
+            node = call if call is not None else ANY_CALL
+            args, keywords = written_out(node)
+            values = self.bound_arguments(function, node, args, keywords, bound=bound)
+            values.update(self.left_out(function, values))
+            sites = [*sites, (ALL, NO_TESTS, values)]
+        wider = self.parameters(function, sites)
+        return {**given, **{item: wider[item] for item in settled}}
+
+    def _others_call(self, name: str, here: Iterable[int]) -> bool:
+        """Whether another file calls a function, or makes objects of a class, on any machine, where
+        this file does so in worlds (`here`) without Macs."""
+        if self.project is None or reduce(or_, here, 0) & MACS == MACS:
+            return False
+        calls = self.project.calls(name)
+        return any(call is not None for call in calls) and self.project.entered(name) == ALL
 
     def _worlds_of_tests(self, cls: Class) -> int:
         """The worlds in which some test of the class is run: those that a mark keeps from all of
@@ -368,11 +401,15 @@ class Interpreter(Collected, Rebinding, Methods):
         cls = function.cls
         name = function.node.name
         if cls is not None and cls.made and not function.escaped:
-            mask, tests = _narrowed(mask, tests, cls.made.values())
+            if not self._others_call(cls.node.name, (worlds for worlds, _ in cls.made.values())):
+                mask, tests = _narrowed(mask, tests, cls.made.values())
         outside = (cls is not None and name.startswith("__")) or name in _ENTRIES
         sites = list(function.calls.values())
         if sites and runs_with_defaults(function, self.fixtures, script=self.is_script):
             sites.append((ALL, NO_TESTS, {}))  # The runner's own call.
+        elif sites and cls is None and len(function.up) == 1 and not function.handed:
+            if function.relevant and self._others_call(name, (worlds for worlds, _, _ in sites)):
+                sites.append((ALL, NO_TESTS, {}))
         used = [*((m, t) for m, t, _ in sites), *function.handed]
         if used and not outside and (function.handed or not function.escaped):
             before = mask

@@ -11,6 +11,8 @@ from mpslint.semantics.worlds.machines import ALL, NVIDIA
 from mpslint.semantics.worlds.values import CLASS, Atom, Value
 
 if TYPE_CHECKING:
+    import ast
+
     from mpslint.facts.machines import Answer
     from mpslint.semantics.elsewhere.elsewhere import Elsewhere
     from mpslint.semantics.syntax.fitting import Signature
@@ -84,6 +86,9 @@ class Imports:
 
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         return self._elsewhere.given(self._path, name, kept, is_asked)
+
+    def calls(self, name: str) -> tuple[ast.Call | None, ...]:
+        return self._elsewhere.calls(self._path, name)
 
     def answer_kept(self, attribute: str) -> Answer | None:
         return self._elsewhere.answer_kept(self._path, attribute)

@@ -103,7 +103,7 @@ class Summaries(Parameters):
         if known and given is not None:
             arguments.update({name: given[name] for name, _ in known})
         if optional and given is not None:
-            arguments.update(self._left_out(function, given))
+            arguments.update(self.left_out(function, given))
         mark = len(self.noted)
         function.within.append(known)
         result = self.enter(function, ALL, NO_TESTS, arguments, recording=False)
@@ -142,7 +142,7 @@ class Summaries(Parameters):
                 found[kind] = found.get(kind, 0) | worlds
         return found
 
-    def _left_out(self, function: Function, given: Env) -> Env:
+    def left_out(self, function: Function, given: Env) -> Env:
         """The constants that parameters are by their defaults, of those that a call leaves out."""
         arguments = function.node.args
         positional = [*arguments.posonlyargs, *arguments.args]
@@ -196,7 +196,7 @@ class Summaries(Parameters):
 
     def _left_by(self, wrapper: Function, given: Env | None) -> int:
         if given is not None:
-            arguments = {**self.parameters(wrapper, ()), **self._left_out(wrapper, given), **given}
+            arguments = {**self.parameters(wrapper, ()), **self.left_out(wrapper, given), **given}
             made, _ = self.enter(wrapper, ALL, NO_TESTS, arguments, recording=False)
             decorator = one(made, ALL)
             if decorator.kind != FUNCTION or decorator.v.home is not self:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts import batches
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import walk
 
 if TYPE_CHECKING:
@@ -294,7 +295,7 @@ def _named_device(node: ast.Call) -> Iterator[bool]:
 
 
 def _casts(node: ast.Call) -> bool:
-    if any(one.arg == "dtype" for one in node.keywords):
+    if keyword(node, "dtype") is not None:
         return True
     for one in node.args:
         name = one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "")
@@ -316,6 +317,6 @@ def is_move(node: ast.Call, name: str) -> bool:
         return True
     if name != "to" or _casts(node):
         return False
-    if any(one.arg == "device" for one in node.keywords):
+    if keyword(node, "device") is not None:
         return True
     return bool(node.args) and _is_device(node.args[0])

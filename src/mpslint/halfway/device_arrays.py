@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.basics.brief import brief
 from mpslint.facts.priors import computes_on_host
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.sources.screening import moves_something
 
@@ -244,7 +245,7 @@ def _takes_off(name: str) -> bool:
 
 def _is_device(call: ast.Call) -> bool:
     """Whether `.to(...)` names a device: by a name with that word, or by a text."""
-    every = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "device")]
+    every = arguments_for(call, 0, "device")
     for node in every:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return not node.value.startswith("cpu")

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from mpslint.halfway.unread_arrays import TENSORS, is_narrow
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS, below, walk
 
 # Fact: NumPy's documentation: the `dtype` of these is float64 by default.
@@ -95,7 +96,7 @@ def _wide_maker(value: ast.expr) -> ast.Call | None:
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return None
     name = value.func.attr
-    if name not in _WIDE or any(item.arg == "dtype" for item in value.keywords):
+    if name not in _WIDE or keyword(value, "dtype") is not None:
         return None
     if _root(value.func) not in _NUMPY:
         return None

@@ -13,6 +13,7 @@ from mpslint.basics.brief import brief
 from mpslint.halfway import wide_batches
 from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn
 from mpslint.halfway.unread_arrays import TENSORS
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.wide.class_parts import parameters
 from mpslint.semantics.wide.sample_values import (
@@ -282,7 +283,7 @@ def _last(node: ast.AST) -> str:
 
 
 def _names(call: ast.Call, name: str) -> bool:
-    return any(one.arg == name for one in call.keywords)
+    return keyword(call, name) is not None
 
 
 def _bodies(tree: ast.Module) -> Iterator[tuple[list[str] | None, list[ast.stmt]]]:

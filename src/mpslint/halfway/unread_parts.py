@@ -9,6 +9,7 @@ from collections.abc import Collection, Container, Iterator
 
 from mpslint.facts.priors import names_device
 from mpslint.halfway.unread_arrays import JOINING, NARROW, TENSORS, is_of_numpy
+from mpslint.semantics.syntax.expressions import arguments_for, keyword
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
 _ARRAYS = JOINING | {"array", "asarray", "ascontiguousarray"}
@@ -36,15 +37,15 @@ def moved_parts(scope: ast.AST, defined: Collection[str]) -> Iterator[ast.Call]:
             made: ast.expr = call
             if call.func.attr == "cuda" or (call.func.attr == "to" and is_device(call)):
                 made = call.func.value
-            elif not any(one.arg == "device" for one in call.keywords):
+            elif keyword(call, "device") is None:
                 continue
-            if not any(one.arg == "dtype" for one in call.keywords) and _is_part(made, parts):
+            if keyword(call, "dtype") is None and _is_part(made, parts):
                 yield call
 
 
 def is_device(call: ast.Call) -> bool:
     """Whether a call of `.to` names a device."""
-    every = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "device")]
+    every = arguments_for(call, 0, "device")
     return any(names_device(_last(one)) for one in every)
 
 
@@ -83,7 +84,7 @@ def _is_part(node: ast.expr, parts: Container[str]) -> bool:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in TENSORS:
             made = node.args[0] if len(node.args) == 1 else None
-            says = any(one.arg == "dtype" for one in node.keywords)
+            says = keyword(node, "dtype") is not None
             return not says and _is_made_of(made, parts)
         if node.func.attr in NARROW:
             return False

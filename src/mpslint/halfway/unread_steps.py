@@ -13,6 +13,7 @@ from mpslint.facts.priors import names_device
 from mpslint.halfway.mixed_arrays import moved_on_some_way
 from mpslint.halfway.unread_arrays import TENSORS, Arrays, is_narrow
 from mpslint.halfway.unread_parts import is_device, moved_parts
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.syntax.saying import SAYING
 from mpslint.sources.screening import moves_something
@@ -173,7 +174,7 @@ def _says_no_dtype(call: ast.Call) -> bool:
     name = _last(call.func)
     told = len(call.args) + sum(one.arg == "device" for one in call.keywords)
     moved = name == "cuda" or (name == "to" and is_device(call) and told == 1)
-    return moved and not any(one.arg == "dtype" for one in call.keywords)
+    return moved and keyword(call, "dtype") is None
 
 
 def is_open(call: ast.Call) -> bool:

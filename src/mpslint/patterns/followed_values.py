@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.packages.consumers import given_to, reads_of
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -313,7 +314,7 @@ def argument_for(function: ast.AST, call: ast.Call, parameter: str) -> ast.expr 
     """What a call gives a parameter of the function."""
     if not isinstance(function, FUNCTIONS):
         return None
-    given = next((item.value for item in call.keywords if item.arg == parameter), None)
+    given = keyword(call, parameter)
     names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
     if given is not None or parameter not in names:
         return given

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.destinations.destinations import keyword
+from mpslint.semantics.syntax.expressions import keyword
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

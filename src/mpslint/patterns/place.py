@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import is_main_test
+from mpslint.semantics.syntax.expressions import is_main_test, keyword
 from mpslint.semantics.terms.legacy_types import CUDA_TYPES
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def _finds_forks(context: Context) -> bool:
     if any(x.value in ("spawn", "forkserver") for x in context.index.strings):
         return False
     for call in context.calls_of("multiprocessing.Process", "torch.multiprocessing.Process"):
-        target = next((k.value for k in call.keywords if k.arg == "target"), None)
+        target = keyword(call, "target")
         if not isinstance(target, ast.Name):
             continue
         bound = {binding.node for binding in context.names.bindings(target.id, target)}

@@ -45,6 +45,7 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose.test_files import is_test_file
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.terms.legacy_types import DTYPE_OF_TYPE
 from mpslint.sources.opening import is_notebook
 
@@ -61,7 +62,7 @@ _CONSTRUCTORS = ("torch.Tensor", *(f"torch.{name}" for name in DTYPE_OF_TYPE))
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_CONSTRUCTORS):
-        given = next((item.value for item in call.keywords if item.arg == "device"), None)
+        given = keyword(call, "device")
         if given is None or _is_on_host(context, given) or _follows_a_test(context, given):
             continue
         if _is_never_given(context, given):

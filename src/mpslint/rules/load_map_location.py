@@ -78,7 +78,6 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.loading import add_map_location, location_level, portable_map_location
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import keyword as keyword_of
 from mpslint.semantics.purpose.test_files import is_test_file
 from mpslint.semantics.saved.checkpoint_keys import keys_read, say_whose
 from mpslint.semantics.saved.checkpoint_writers import (
@@ -98,6 +97,8 @@ from mpslint.semantics.saved.checkpoints import (
 from mpslint.semantics.saved.given_to_numpy import goes_to_numpy
 from mpslint.semantics.saved.kept_numbers import holds_no_tensors
 from mpslint.semantics.saved.lightning_checkpoints import has_them_kept, reads_one
+from mpslint.semantics.syntax.expressions import argument, arguments_for
+from mpslint.semantics.syntax.expressions import keyword as keyword_of
 from mpslint.semantics.uses.switch_defaults import is_default
 from mpslint.semantics.uses.unused import never_runs
 from mpslint.semantics.worlds.refused import refusal_before
@@ -264,7 +265,7 @@ def _is_filled_here(context: Context, source: ast.expr) -> bool:
     written = {
         ast.unparse(target)
         for saved in context.calls_of("torch.save")
-        for target in [*saved.args[1:2], *(k.value for k in saved.keywords if k.arg == "f")]
+        for target in arguments_for(saved, 1, "f")
     }
     return bool(given) and all(
         isinstance(made := item.value, ast.Call)
@@ -293,11 +294,7 @@ def _reads_data(context: Context, call: ast.Call) -> bool:
 
 
 def _map_location(context: Context, call: ast.Call) -> ast.expr | None:
-    for keyword in call.keywords:
-        if keyword.arg == "map_location":
-            return keyword.value
-    position = _LOADERS[context.resolve(call.func) or ""]
-    return call.args[position] if len(call.args) > position else None
+    return argument(call, _LOADERS[context.resolve(call.func) or ""], "map_location")
 
 
 def _cuda_device(context: Context, given: ast.expr) -> ast.expr | None:

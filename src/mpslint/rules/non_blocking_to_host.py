@@ -41,7 +41,8 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.arguments import drop_keyword
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import device_argument, keyword
+from mpslint.semantics.destinations.destinations import device_argument
+from mpslint.semantics.syntax.expressions import keyword
 
 _WAITS = ("synchronize", "wait", "wait_stream", "wait_event", "query", "join", "barrier")
 _HOST_READS = ("cpu", "item", "tolist", "numpy", "to")

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
+from mpslint.semantics.syntax.expressions import argument
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MACS
 
@@ -53,9 +54,7 @@ def _names(tree: ast.Module, makers: tuple[str, ...]) -> Iterator[str]:
 
 
 def _name(tree: ast.Module, call: ast.Call) -> Iterator[str]:
-    given = next((k.value for k in call.keywords if k.arg == "name"), None)
-    if given is None and call.args:
-        given = call.args[0]
+    given = argument(call, 0, "name")
     if isinstance(given, ast.Name):
         given = _only_value(tree, given.id)
     if isinstance(given, ast.JoinedStr) and len(given.values) == 1:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.project.layout.import_texts import apart
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import argument
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, walk
 from mpslint.semantics.worlds.said import Said
 
@@ -235,8 +236,8 @@ def _value(node: ast.expr, known: Known) -> object:
 
 
 def _backend(call: ast.Call, known: Known) -> object:
-    given = [item.value for item in call.keywords if item.arg == "backend"] or call.args[:1]
-    return _value(given[0], known) if given else None
+    given = argument(call, 0, "backend")
+    return _value(given, known) if given is not None else None
 
 
 def _outcome(test: ast.expr, known: Known) -> bool | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -153,7 +153,7 @@ def _is_default(context: Context, name: str) -> bool:
     for call in context.index.calls.get("add_argument", ()):
         words = [one.value for one in call.args if isinstance(one, ast.Constant)]
         if any(isinstance(one, str) and one.lstrip("-").replace("-", "_") == name for one in words):
-            given = next((one.value for one in call.keywords if one.arg == "default"), None)
+            given = keyword(call, "default")
             if given is not None and not isinstance(given, ast.Constant):
                 return True
             if isinstance(given, ast.Constant) and backend_of(given.value) == _CUDA:

@@ -11,6 +11,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import argument, keyword
 from mpslint.semantics.syntax.expressions import keyword as keyword_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.facts_known import DEVICE_FACTS, NONE, Facts, common
@@ -82,7 +83,7 @@ class Given(NamedTuple):
 
     def by(self, call: ast.Call) -> bool:
         """Whether a call gives it for certain."""
-        if any(keyword.arg == self.parameter for keyword in call.keywords):
+        if keyword(call, self.parameter) is not None:
             return True
         before = call.args[: (self.place or 0) + 1]
         plain = not any(isinstance(item, ast.Starred) for item in before)
@@ -90,12 +91,9 @@ class Given(NamedTuple):
 
     def of(self, call: ast.Call) -> ast.expr | None:
         """What a call that is written out in full gives for it; None: nothing."""
-        for keyword in call.keywords:
-            if keyword.arg == self.parameter:
-                return keyword.value
-        if self.place is None or len(call.args) <= self.place:
-            return None
-        return call.args[self.place]
+        if self.place is None:
+            return keyword(call, self.parameter)
+        return argument(call, self.place, self.parameter)
 
     def left_out_by(self, call: ast.Call) -> bool:
         """Whether a call leaves it out for certain."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.names.flow import leaves
 from mpslint.semantics.names.names import Names
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index
 from mpslint.semantics.terms.facts_known import NONE, Facts, last_name
 
@@ -169,7 +170,7 @@ class Settling:
 
     def starts_nccl(self, call: ast.Call) -> bool:
         """Whether a process group is started on NCCL, and could not be on anything else."""
-        given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "backend")]
+        given = arguments_for(call, 0, "backend")
         if len(given) != 1:
             return False
         backend = self._guards.behind(given[0])

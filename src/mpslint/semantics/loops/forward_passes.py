@@ -18,7 +18,7 @@ from mpslint.semantics.loops.loops import Loop, Loops
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.names.type_arms import is_of_type
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import arguments_for, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index, walk
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.placement import has_host_copy
@@ -129,7 +129,7 @@ class ForwardPasses:
         """Whether something is the lengths of `pack_padded_sequence` as well, which takes them on
         the CPU alone."""
         for call in self._index.calls.get("pack_padded_sequence", ()):
-            given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "lengths")]
+            given = arguments_for(call, 1, "lengths")
             if any(isinstance(item, ast.Name) and item.id == name.id for item in given):
                 if self._index.function(call) is self._index.function(name):
                     return True

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.destinations.destinations import keyword
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.steps.handed_back import comes_from_device_work
 from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.steps.trainer_steps import is_trainer_evaluation, is_trainer_step
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import argument, keyword
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.values.placement import has_host_copy
@@ -66,7 +66,7 @@ def element_reads(context: Context) -> Iterator[ElementRead]:
 def _fills(context: Context) -> Iterator[ElementRead]:
     """Elements of buffers that fill a tensor of the device at each turn of a loop."""
     for call in context.calls_of("torch.full", "torch.full_like"):
-        fill = keyword(call, "fill_value") or (call.args[1] if len(call.args) > 1 else None)
+        fill = argument(call, 1, "fill_value")
         place = keyword(call, "device")
         if not isinstance(fill, ast.Subscript) or has_host_copy(fill):
             continue

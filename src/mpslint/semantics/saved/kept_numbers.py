@@ -8,7 +8,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.packages.consumers import reads_of
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import Kind
 
@@ -79,12 +79,7 @@ def _is_called_with_numbers(context: Context, parameter: ast.Name, steps: int) -
     if parameter.id not in names or not isinstance(context.index.parents[function], ast.Module):
         return False
     place, calls = names.index(parameter.id), context.index.calls.get(function.name, ())
-    given = [
-        call.args[place]
-        if len(call.args) > place
-        else next((item.value for item in call.keywords if item.arg == parameter.id), None)
-        for call in calls
-    ]
+    given = [argument(call, place, parameter.id) for call in calls]
     return bool(given) and all(
         item is not None and is_made_of_numbers(context, item, steps) for item in given
     )

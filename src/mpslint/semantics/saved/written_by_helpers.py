@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import matches
 from mpslint.records import NamedTuple
 from mpslint.semantics.saved.file_names import spelling_of
-from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.syntax.order import precedes
 
@@ -180,7 +180,7 @@ def _saved_to(context: Context, node: FunctionNode) -> Iterator[ast.expr]:
         for saved in context.calls_of(name):
             if context.index.function(saved) is not node:
                 continue
-            target = saved.args[1] if len(saved.args) > 1 else keyword(saved, "f")
+            target = argument(saved, 1, "f")
             if target is not None:
                 yield target
 

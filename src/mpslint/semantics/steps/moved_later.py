@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.syntax.index import FunctionNode, below
 from mpslint.semantics.syntax.order import following
 
@@ -161,7 +162,7 @@ def _goes_away(context: Context, call: ast.Call) -> bool:
         return True
     if call.func.attr != "to":
         return False
-    places = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
+    places = arguments_for(call, 0, "device")
     return any(
         context.placement.names_accelerator(place) and not _is_of_other(context, place)
         for place in places

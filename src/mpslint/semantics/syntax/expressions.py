@@ -22,7 +22,20 @@ def taken_by(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
 
 
 def keyword(node: ast.Call, name: str) -> ast.expr | None:
+    """What a call gives by a name."""
     return next((k.value for k in node.keywords if k.arg == name), None)
+
+
+def argument(node: ast.Call, at: int, name: str) -> ast.expr | None:
+    """What a call gives a parameter, by its name or at its place."""
+    given = keyword(node, name)
+    return node.args[at] if given is None and len(node.args) > at else given
+
+
+def arguments_for(node: ast.Call, at: int, name: str) -> list[ast.expr]:
+    """What stands at a place of a call, and what it gives by a name: both only where the place is
+    that of another parameter, as in `batch.to(dtype, device="cuda")` of some packages."""
+    return [*node.args[at : at + 1], *(k.value for k in node.keywords if k.arg == name)]
 
 
 def maker(decorator: ast.expr) -> ast.expr:

@@ -10,7 +10,7 @@ from mpslint.facts.priors import matches
 from mpslint.records import NamedTuple
 from mpslint.semantics.loops.loops import LoopKind, Loops
 from mpslint.semantics.names.names import Names
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import arguments_for, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.timing.handed_work import HandedWork
@@ -196,7 +196,7 @@ class DeviceWork:
         """`x.to(host)` where a name holds the CPU: a copy that is waited for, whatever `x` is."""
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "to":
             return False
-        places = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+        places = arguments_for(call, 0, "device")
         return any(
             value.on_cpu and value.kind in (Kind.DEVICE, Kind.DEVICE_STRING)
             for value in map(self._values.of, places)

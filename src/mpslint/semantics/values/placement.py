@@ -13,7 +13,7 @@ from mpslint.facts.priors import matches, names_device
 from mpslint.semantics.guards.guards import Guards
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Binding, Names
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import arguments_for, keyword, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index
 from mpslint.semantics.terms.facts_known import Facts
 from mpslint.semantics.terms.value import Kind
@@ -88,7 +88,7 @@ class Placement:
         if self._library_places is None:
             self._library_places = any(
                 _PLACING.get((self._names.resolve(call.func) or "").partition(".")[0]) == name
-                and not any(item.arg == "cpu" for item in call.keywords)
+                and keyword(call, "cpu") is None
                 for name in set(_PLACING.values())
                 for call in self._index.calls.get(name, ())
             )
@@ -129,14 +129,14 @@ class Placement:
             if isinstance(call.func, ast.Attribute):
                 yield call
         for call in self._index.calls.get("to", ()):
-            for argument in (*call.args[:1], *(k.value for k in call.keywords)):
-                if self.names_accelerator(argument):
+            for given in (*call.args[:1], *(k.value for k in call.keywords)):
+                if self.names_accelerator(given):
                     yield call
-        for keyword in self._index.of(ast.keyword):
-            parent = self._index.parents[keyword]
-            if keyword.arg != "device" or not isinstance(parent, ast.Call):
+        for item in self._index.of(ast.keyword):
+            parent = self._index.parents[item]
+            if item.arg != "device" or not isinstance(parent, ast.Call):
                 continue
-            if self.names_accelerator(keyword.value):
+            if self.names_accelerator(item.value):
                 yield parent
 
     def _leaves_it_to_others(self) -> bool:
@@ -376,7 +376,7 @@ def is_host_copy(node: ast.AST) -> bool:
         return True
     if node.func.attr != "to":
         return False
-    places = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "device")]
+    places = arguments_for(node, 0, "device")
     return any(_is_cpu(place) for place in places)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mpslint.facts import batches
 from mpslint.facts.python_numbers import CONSTANTS
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.wide.bound_names import (
     APPENDED,
@@ -397,7 +398,7 @@ class SampleKinds:
             return self.value(one, scope, row)
 
         function = node.func
-        if any(one.arg == "return_tensors" for one in node.keywords):
+        if keyword(node, "return_tensors") is not None:
             return NARROW
         if spelled := self._qualified(function):
             return imported(spelled, node, of)

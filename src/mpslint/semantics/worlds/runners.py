@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container
 
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.state import Function
 
@@ -33,7 +34,7 @@ def takes_several_gpus(function: Function) -> bool:
 
 def _names_several(call: ast.Call) -> bool:
     """`DataParallel(net, device_ids=[0, 1])`"""
-    given = next((item.value for item in call.keywords if item.arg == "device_ids"), None)
+    given = keyword(call, "device_ids")
     items = given.elts if isinstance(given, ast.List | ast.Tuple) else []
     numbers = {item.value for item in items if isinstance(item, ast.Constant)}
     return len(numbers) == len(items) > 1

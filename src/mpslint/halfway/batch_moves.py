@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts import batches
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import walk
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Turn:
 
     def _key_of_call(self, node: ast.Call) -> Key | None:
         function = node.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function) or ""
         if name in _WRAPPING and node.args and _is_plain(function):
             return self.key_of(node.args[0])
         if name in ("get", "pop") and isinstance(function, ast.Attribute) and node.args:
@@ -215,10 +215,10 @@ class Turn:
 
     def _used(self, node: ast.Call) -> None:
         function = node.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function) or ""
         if isinstance(function, ast.Call):
             made = function.func
-            name = made.attr if isinstance(made, ast.Attribute) else getattr(made, "id", "")
+            name = last_name(made) or ""
         told = {one.arg: one.value for one in node.keywords if one.arg}
         given = [*node.args[1:2], *(told[one] for one in ("target", "labels") if one in told)]
         if any(map(self.key_of, given)):
@@ -286,7 +286,7 @@ def _is_device(node: ast.expr) -> bool:
     if isinstance(node, ast.Subscript):
         at = node.slice
         return isinstance(at, ast.Constant) and isinstance(at.value, str) and names_device(at.value)
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    name = last_name(node) or ""
     return names_device(name)
 
 
@@ -298,7 +298,7 @@ def _casts(node: ast.Call) -> bool:
     if keyword(node, "dtype") is not None:
         return True
     for one in node.args:
-        name = one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "")
+        name = last_name(one) or ""
         if name.startswith(_DTYPES) or name.endswith("dtype"):
             return True
         if isinstance(one, ast.IfExp):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.basics.brief import brief
 from mpslint.facts.priors import computes_on_host
-from mpslint.semantics.syntax.expressions import arguments_for
+from mpslint.semantics.syntax.expressions import arguments_for, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.sources.screening import moves_something
 
@@ -251,7 +251,7 @@ def _is_device(call: ast.Call) -> bool:
             return not node.value.startswith("cpu")
         if isinstance(node, ast.Call):
             return "cpu" not in ast.unparse(node)
-        text = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+        text = last_name(node) or ""
         if "dev" in text.lower():
             return True
     return False

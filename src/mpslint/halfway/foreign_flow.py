@@ -35,6 +35,7 @@ from mpslint.halfway.plain_types import (
     is_plain_type,
     names_place,
 )
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FunctionNode, walk
 
 _KEEPING = frozenset({"object", "ABC", "Dataset", "IterableDataset", "Sampler"})
@@ -313,7 +314,7 @@ class Flow:
 
     def _keeps(self, owner: ast.ClassDef) -> bool:
         """Whether a class only keeps what it is given."""
-        names = [one.attr if isinstance(one, ast.Attribute) else root(one) for one in owner.bases]
+        names = [last_name(one) or root(one) for one in owner.bases]
         return not owner.keywords and _KEEPING.issuperset(names)
 
     # What a foreign thing is given.

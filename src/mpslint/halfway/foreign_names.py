@@ -10,6 +10,7 @@ import ast
 from collections.abc import Container, Iterator
 from typing import cast
 
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, children, walk
 
 _SCOPES = (ast.Module, *FUNCTIONS, ast.Lambda, ast.ClassDef)
@@ -114,7 +115,7 @@ class Names:
             if not isinstance(call, ast.Call) or use not in call.args:
                 continue
             called = call.func
-            last = called.attr if isinstance(called, ast.Attribute) else root(called)
+            last = last_name(called) or root(called)
             module = self.module_of(place(called))
             if (module, last) in _OF_PATHS or (last == "open" and called is place(called)):
                 return True

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Container
 
 from mpslint.facts.priors import names_device
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import walk
 
 PLAIN_BUILTINS = frozenset(
@@ -78,7 +79,7 @@ def names_place(given: ast.expr) -> bool:
     """Whether something says, or holds by its name, where tensors go."""
     if isinstance(given, ast.Constant):
         return isinstance(given.value, str) and given.value.partition(":")[0] in ("cuda", "mps")
-    name = given.attr if isinstance(given, ast.Attribute) else getattr(given, "id", None)
+    name = last_name(given)
     return names_device(name)
 
 
@@ -86,7 +87,7 @@ def is_made_here(given: ast.AST | None, hosts: Container[str]) -> bool:
     """Whether nobody else has what is given: `[]`, `dict()`, `np.zeros(3)`."""
     if not isinstance(given, ast.Call):
         return isinstance(given, _DISPLAYS)
-    last = getattr(given.func, "id", getattr(given.func, "attr", ""))
+    last = last_name(given.func)
     begun: ast.AST = given.func
     while isinstance(begun, ast.Attribute):
         begun = begun.value

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
 _SENT = "from_numpy"
@@ -110,10 +111,10 @@ class Arrays:
         """Whether a call says that what it makes is no float64; `asked`: the lists looked at."""
         if any(map(_says_narrow, call.keywords)) or _was_on_device(call):
             return True
-        name = _last(call.func)
+        name = last_name(call.func)
         if name == "astype" and call.args:
             given = call.args[0]
-            said = given.value if isinstance(given, ast.Constant) else _last(given)
+            said = given.value if isinstance(given, ast.Constant) else last_name(given)
             return said in _NARROW_DTYPES
         if ast.unparse(call.func).partition(".")[0] not in _NUMPY:
             return False
@@ -158,7 +159,7 @@ class Arrays:
                             found.setdefault(target.id, []).append(None)
                 elif isinstance(node, ast.AugAssign | ast.arg):
                     changed = node.target if isinstance(node, ast.AugAssign) else node
-                    name = changed.arg if isinstance(changed, ast.arg) else _last(changed)
+                    name = changed.arg if isinstance(changed, ast.arg) else last_name(changed) or ""
                     found.setdefault(name, []).append(None)
                 elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                     if node.attr in ("extend", "insert"):
@@ -206,10 +207,6 @@ class Arrays:
                     if not isinstance(node.ctx, ast.Load):
                         found.setdefault(ast.unparse(node), []).append(plain.get(node))
         return found
-
-
-def _last(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _is_empty_list(node: ast.expr) -> bool:
@@ -266,7 +263,7 @@ def _makers(function: ast.AST) -> Iterator[ast.Call]:
 
 def _says_narrow(given: ast.keyword) -> bool:
     value = given.value
-    said = value.value if isinstance(value, ast.Constant) else _last(value)
+    said = value.value if isinstance(value, ast.Constant) else last_name(value)
     return given.arg == "dtype" and said in _NARROW_DTYPES
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Container, Iterator
 
 from mpslint.facts.priors import names_device
 from mpslint.halfway.unread_arrays import JOINING, NARROW, TENSORS, is_of_numpy
-from mpslint.semantics.syntax.expressions import arguments_for, keyword
+from mpslint.semantics.syntax.expressions import arguments_for, keyword, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
 _ARRAYS = JOINING | {"array", "asarray", "ascontiguousarray"}
@@ -46,7 +46,7 @@ def moved_parts(scope: ast.AST, defined: Collection[str]) -> Iterator[ast.Call]:
 def is_device(call: ast.Call) -> bool:
     """Whether a call of `.to` names a device."""
     every = arguments_for(call, 0, "device")
-    return any(names_device(_last(one)) for one in every)
+    return any(names_device(last_name(one)) for one in every)
 
 
 def _parameters(scope: ast.AST) -> Iterator[str]:
@@ -94,11 +94,7 @@ def _is_part(node: ast.expr, parts: Container[str]) -> bool:
 
 def _is_made_of(node: ast.expr | None, parts: Container[str]) -> bool:
     while isinstance(node, ast.Call) and is_of_numpy(node.func):
-        if _last(node.func) not in _ARRAYS or len(node.args) != 1 or node.keywords:
+        if last_name(node.func) not in _ARRAYS or len(node.args) != 1 or node.keywords:
             return False
         node = node.args[0]
     return isinstance(node, ast.Name) and node.id in parts
-
-
-def _last(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts import batches
 from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn, is_cast
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.wide.sample_values import ANY, PLAIN, WIDE
 
@@ -116,7 +117,7 @@ class Loops:
         return turn
 
     def _functions(self, function: ast.expr) -> list[Function]:
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function) or ""
         found = self._functions_of(name) if name else []
         return found if len(found) == 1 else []
 
@@ -251,7 +252,7 @@ def losses_of(tree: ast.Module) -> tuple[set[str], set[str]]:
                 break
             made = made.func.value  # `nn.NLLLoss().to(device)`
         function = made.func if isinstance(made, ast.Call) else made
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function) or ""
         for target in node.targets:
             if isinstance(target, ast.Name | ast.Attribute):
                 spelled = target.attr if isinstance(target, ast.Attribute) else target.id

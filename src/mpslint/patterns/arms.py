@@ -38,7 +38,7 @@ from mpslint.semantics.destinations.cuda_machine import outcome as on_cuda
 from mpslint.semantics.packages.flag_uses import foreign_mover, parting
 from mpslint.semantics.purpose.arm_tests import tests_around
 from mpslint.semantics.purpose.settled_moves import settled
-from mpslint.semantics.syntax.expressions import arguments_for
+from mpslint.semantics.syntax.expressions import arguments_for, last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -193,7 +193,7 @@ def _only_talks(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return False
     function = statement.value.func
-    word = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    word = last_name(function)
     return word in _CPU_TALK
 
 

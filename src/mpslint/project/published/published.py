@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mpslint.project.layout.whole import PROSE
 from mpslint.project.published.installed import is_left_out
 from mpslint.project.published.installed_commands import is_for_its_commands
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.paths import is_test
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _given_name(tree: ast.Module) -> str | None:
         if isinstance(target, ast.Name)
     }
     for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == "setup":
+        if isinstance(call, ast.Call) and last_name(call.func) == "setup":
             given = keyword(call, "name")
             if isinstance(given, ast.Name):
                 given = texts.get(given.id)

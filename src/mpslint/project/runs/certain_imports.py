@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from mpslint.project.compiled.kernel_imports import imported_by
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.text_imports import ANY, module_texts
 
@@ -50,7 +51,7 @@ def certain_imports(
                 if not isinstance(call, ast.Call):
                     continue
                 func = call.func
-                last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+                last = last_name(func) or ""
                 if last in _CHOOSERS and call.args:
                     yield here, _text(call.args[0])
                     continue

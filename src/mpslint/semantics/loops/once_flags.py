@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from mpslint.semantics.syntax.expressions import last_name
+
 _ASKING = frozenset({"item", "bool", "any", "all"})
 """Methods that leave the truth of a flag what it is."""
 _GIVEN = frozenset({"fill_", "copy_", "set_"})
@@ -92,7 +94,7 @@ def _truth(value: ast.expr) -> bool | None:
     if isinstance(value, ast.List | ast.Tuple):
         return _truth(value.elts[0]) if len(value.elts) == 1 else None
     if isinstance(value, ast.Call):
-        name = ast.unparse(value.func).rpartition(".")[2]
+        name = last_name(value.func)
         if name in _FULL:
             return _FULL[name]
         if name in _MAKERS and value.args:

@@ -86,5 +86,5 @@ def _is_super(use: ast.Attribute) -> bool:
 def _is_named(use: ast.Attribute, base: str) -> bool:
     """`Base.__init__`, `base.Base.__init__`"""
     value = use.value
-    name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+    name = last_name(value)
     return name == base

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.worlds.machines import ALL
@@ -64,7 +65,7 @@ def holds_nothing(cls: Class, depth: int = 4) -> bool:
     elif len(cls.bases) != 1 or cls.bases[0] not in _MODULE:
         return False
     methods = [item for item in node.body if isinstance(item, FUNCTIONS)]
-    if any(_word(item) in _REGISTERING for item in ast.walk(node)):
+    if any(last_name(item) in _REGISTERING for item in ast.walk(node)):
         return False
     if any(not _is_plain(item) for item in node.body):
         return False
@@ -110,10 +111,6 @@ def _moves_itself(target: ast.Attribute, parent: ast.AST) -> bool:
             return ast.unparse(item) == ast.unparse(target)
         item = item.func if isinstance(item, ast.Call) else item.value
     return False
-
-
-def _word(node: ast.AST) -> str:
-    return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
 def _is_plain(item: ast.stmt) -> bool:

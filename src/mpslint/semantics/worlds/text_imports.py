@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 
 ANY = "*"
@@ -186,7 +187,7 @@ def importing_calls(
             function = node
         if isinstance(node, ast.Call) and node.args:
             func = node.func
-            last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+            last = last_name(func)
             if last in importers:
                 found.append((node, function))
         todo += [(child, function) for child in ast.iter_child_nodes(node)]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mpslint.facts.arrays import MEANS
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.cuda_arms import cuda_arms
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.wide.bound_names import Binding
@@ -59,8 +60,10 @@ class MovedKinds(SampleKinds):
         self._for_cuda = {
             row
             for node in walk(tree)
-            if isinstance(node, ast.If) and "cuda" in ast.unparse(node.test)
-            for row in range(node.lineno, (node.body[-1].end_lineno or node.lineno) + 1)
+            if isinstance(node, ast.If)
+            for is_cudas, arm in zip(cuda_arms(node.test), (node.body, node.orelse), strict=True)
+            if is_cudas and arm
+            for row in range(arm[0].lineno, (arm[-1].end_lineno or arm[-1].lineno) + 1)
         }
         """The rows of arms that no Mac runs."""
         self._methods = {id(one): klass for klass in self._classes.values() for one in klass.body}

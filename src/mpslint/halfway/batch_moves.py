@@ -12,6 +12,7 @@ from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.syntax.parameters import positional_names
 
 if TYPE_CHECKING:
     from mpslint.semantics.wide.class_parts import Function
@@ -250,7 +251,7 @@ class Turn:
         if not any((*keys, *told.values())):
             return
         for function in self._known.functions(node.func):
-            names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+            names = positional_names(function.args)
             if isinstance(node.func, ast.Attribute) and names[:1] in (["self"], ["cls"]):
                 names = names[1:]
             pairs = {**dict(zip(names, keys, strict=False)), **told}

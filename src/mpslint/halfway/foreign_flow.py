@@ -37,6 +37,7 @@ from mpslint.halfway.plain_types import (
 )
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FunctionNode, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters
 
 _KEEPING = frozenset({"object", "ABC", "Dataset", "IterableDataset", "Sampler"})
 """Bases of classes that keep what they are given as it is; a module would move what has tensors."""
@@ -432,7 +433,7 @@ class Flow:
     def _calls_back_host(self, function: FunctionNode) -> bool:
         """Whether what calls a function of the file gives it, and gets, what lies on the host."""
         given = function.args
-        every = (*given.posonlyargs, *given.args, *given.kwonlyargs)
+        every = explicit_parameters(given)
         if given.vararg or given.kwarg:
             return False
         return self._returns_host(function) and all(

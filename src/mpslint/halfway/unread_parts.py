@@ -11,6 +11,7 @@ from mpslint.facts.priors import names_device
 from mpslint.halfway.unread_arrays import JOINING, NARROW, TENSORS, is_of_numpy
 from mpslint.semantics.syntax.expressions import arguments_for, keyword, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters
 
 _ARRAYS = JOINING | {"array", "asarray", "ascontiguousarray"}
 """Functions of NumPy whose array is as wide as what they are given."""
@@ -52,7 +53,7 @@ def is_device(call: ast.Call) -> bool:
 def _parameters(scope: ast.AST) -> Iterator[str]:
     if isinstance(scope, FUNCTIONS):
         arguments = scope.args
-        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        for one in explicit_parameters(arguments):
             yield one.arg
 
 

@@ -16,6 +16,7 @@ from mpslint.facts import batches
 from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn, is_cast
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.wide.sample_values import ANY, PLAIN, WIDE
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ def _given(tree: ast.Module) -> dict[str, list[ast.expr]]:
                 for alias in node.names:
                     found.setdefault(alias.asname or alias.name, [])
         elif isinstance(node, ast.arguments):
-            unknown |= {one.arg for one in (*node.posonlyargs, *node.args, *node.kwonlyargs)}
+            unknown |= {one.arg for one in explicit_parameters(node)}
     return {name: given for name, given in found.items() if name not in unknown}
 
 

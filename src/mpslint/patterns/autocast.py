@@ -18,6 +18,7 @@ from mpslint.patterns.selection import reference
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, insert, quote, replace, replace_span
 from mpslint.semantics.syntax.expressions import argument, arguments_for
+from mpslint.semantics.syntax.parameters import explicit_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -250,7 +251,7 @@ def _handed_tensor(context: Context, call: ast.Call) -> str | None:
     if any(context.index.function(one) is function for one in moves):
         return None
     arguments = function.args
-    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs][1:]
+    given = explicit_parameters(arguments)[1:]
     if len(given) != 1 or given[0].annotation is None or arguments.vararg or arguments.kwarg:
         return None
     (item,) = given

@@ -10,6 +10,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.packages.consumers import given_to, reads_of
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import positional_names, positional_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -292,7 +293,7 @@ def _given_to(
         return None
     if any(isinstance(item, ast.Starred) for item in call.args):
         return None
-    positional = [*function.args.posonlyargs, *function.args.args][skipped:]
+    positional = positional_parameters(function.args)[skipped:]
     if isinstance(given, ast.keyword):
         parameter = given.arg
     else:
@@ -315,7 +316,7 @@ def argument_for(function: ast.AST, call: ast.Call, parameter: str) -> ast.expr 
     if not isinstance(function, FUNCTIONS):
         return None
     given = keyword(call, parameter)
-    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+    names = positional_names(function.args)
     if given is not None or parameter not in names:
         return given
     bound = isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ["cls"])

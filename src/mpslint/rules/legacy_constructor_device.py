@@ -46,6 +46,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose.test_files import is_test_file
 from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.terms.legacy_types import DTYPE_OF_TYPE
 from mpslint.sources.opening import is_notebook
 
@@ -104,7 +105,7 @@ def _is_never_given(context: Context, given: ast.expr) -> bool:
         return False
     if not is_notebook(context.source.path) and not is_test_file(context):
         return False
-    places = [*function.args.posonlyargs, *function.args.args]
+    places = positional_parameters(function.args)
     names = [one.arg for one in places]
     if given.id not in names:
         return False

@@ -97,8 +97,8 @@ from mpslint.semantics.saved.checkpoints import (
 from mpslint.semantics.saved.given_to_numpy import goes_to_numpy
 from mpslint.semantics.saved.kept_numbers import holds_no_tensors
 from mpslint.semantics.saved.lightning_checkpoints import has_them_kept, reads_one
-from mpslint.semantics.syntax.expressions import argument, arguments_for
-from mpslint.semantics.syntax.expressions import keyword as keyword_of
+from mpslint.semantics.syntax.expressions import argument, arguments_for, keyword
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.uses.switch_defaults import is_default
 from mpslint.semantics.uses.unused import never_runs
 from mpslint.semantics.worlds.refused import refusal_before
@@ -128,7 +128,7 @@ _PUBLISHED = b"download.pytorch.org"
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_LOADERS):
-        if any(keyword.arg is None for keyword in call.keywords):
+        if any(item.arg is None for item in call.keywords):
             continue
         given = _map_location(context, call)
         if given is not None:
@@ -155,7 +155,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         else:
             yield _at_cuda(context, rule, given)
     for call in context.calls_of(_PARTIAL):
-        given = keyword_of(call, "map_location")
+        given = keyword(call, "map_location")
         if given is None or not call.args or context.resolve(call.args[0]) not in _LOADERS:
             continue
         device = _cuda_device(context, given)
@@ -187,8 +187,7 @@ def _confidence(context: Context, call: ast.Call) -> Confidence:
     is not known."""
     function = context.index.function(call)
     if function is not None and any(
-        item.arg == "map_location"
-        for item in (*function.args.args, *function.args.kwonlyargs, *function.args.posonlyargs)
+        item.arg == "map_location" for item in explicit_parameters(function.args)
     ):
         return Confidence.CERTAIN  # Callers say where it goes, and are not heard.
     certain = saves_models_as_they_are(context) or (

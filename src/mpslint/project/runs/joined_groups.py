@@ -16,6 +16,7 @@ from mpslint.project.layout.import_texts import apart
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.expressions import argument
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, walk
+from mpslint.semantics.syntax.parameters import defaults_of, positional_parameters
 from mpslint.semantics.worlds.said import Said
 
 if TYPE_CHECKING:
@@ -194,14 +195,11 @@ def _leaves(statement: ast.stmt) -> bool:
 def _bound(context: Context, node: FunctionNode, given: Said) -> Known:
     """What the parameters of a function are throughout, by its defaults and what a call gives; one
     that the function binds again (`distributed = distributed and workers > 1`) may be anything."""
-    arguments = node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = [
-        *zip(reversed(positional), reversed(arguments.defaults), strict=False),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
+    positional = positional_parameters(node.args)
     known: Known = {
-        item.arg: default.value for item, default in pairs if isinstance(default, ast.Constant)
+        item.arg: default.value
+        for item, default in defaults_of(node.args)
+        if isinstance(default, ast.Constant)
     }
     for key, value in given:
         if isinstance(key, str):

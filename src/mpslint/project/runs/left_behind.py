@@ -24,6 +24,7 @@ from mpslint.semantics.operands.lacking_kernels import lacking_kernels
 from mpslint.semantics.operands.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
 from mpslint.semantics.syntax.expressions import asked_for_type
 from mpslint.semantics.syntax.index import FUNCTIONS, below, walk
+from mpslint.semantics.syntax.parameters import required_parameters
 from mpslint.semantics.wide.typed_by_name import SPEAKING_OF_TYPES, raising_types, typed_by_name
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import harms
@@ -267,9 +268,7 @@ def _needs(node: ast.stmt) -> int:
     """How many arguments a function has to be given; what marks it may take others."""
     if not isinstance(node, FUNCTIONS) or node.decorator_list:
         return 0
-    given = node.args
-    plain = len(given.posonlyargs) + len(given.args) - len(given.defaults)
-    return plain + sum(one is None for one in given.kw_defaults)
+    return len(required_parameters(node.args))
 
 
 def _top(node: ast.stmt) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import names_device
 from mpslint.semantics.destinations.selected_devices import all_calls, assigned_cuda, given_for
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def handed_device(context: Context, node: ast.AST) -> tuple[str, bool] | None:
     function = context.index.function(node)
     if not isinstance(function, FUNCTIONS) or context.index.parents[function] is not context.tree:
         return None
-    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    arguments = explicit_parameters(function.args)
     for stored in _stored(context):
         assert isinstance(stored.value, ast.Name)
         parameter = next((one for one in arguments if one.arg == stored.value.id), None)

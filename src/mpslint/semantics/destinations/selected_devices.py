@@ -17,6 +17,7 @@ from mpslint.semantics.destinations.cuda_machine import (
 )
 from mpslint.semantics.devices.gpu_numbers import type_given
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.parameters import positional_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,7 +176,7 @@ def given_for(
     for keyword in call.keywords:
         if keyword.arg == parameter.arg:
             return keyword.value
-    positional = [*function.args.posonlyargs, *function.args.args][skip:]
+    positional = positional_parameters(function.args)[skip:]
     if parameter not in positional or any(isinstance(a, ast.Starred) for a in call.args):
         return None
     position = positional.index(parameter)

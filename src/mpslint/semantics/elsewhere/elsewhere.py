@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.expressions import argument, keyword
-from mpslint.semantics.syntax.expressions import keyword as keyword_of
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import required_parameters
 from mpslint.semantics.terms.facts_known import DEVICE_FACTS, NONE, Facts, common
 from mpslint.semantics.terms.sought import PLAIN, Sought
 from mpslint.semantics.terms.value import Kind, Value
@@ -97,7 +97,7 @@ class Given(NamedTuple):
 
     def left_out_by(self, call: ast.Call) -> bool:
         """Whether a call leaves it out for certain."""
-        if any(keyword.arg in (self.parameter, None) for keyword in call.keywords):
+        if any(item.arg in (self.parameter, None) for item in call.keywords):
             return False
         if any(isinstance(item, ast.Starred) for item in call.args):
             return False
@@ -410,7 +410,7 @@ def _enabled(context: Context, use: ast.expr) -> Facts:
     call = context.index.parents[use]
     if not isinstance(call, ast.Call) or call.func is not use:
         return NONE
-    given = keyword_of(call, "enabled")
+    given = keyword(call, "enabled")
     return context.guards.implied(given, True) if given is not None else NONE
 
 
@@ -474,7 +474,11 @@ def exported_device(definition: Definition, *, called: bool) -> Value | None:
     context, bindings = definition
     if called:
         function = bindings[0].node
-        if len(bindings) != 1 or not isinstance(function, FUNCTIONS) or required(function.args):
+        if (
+            len(bindings) != 1
+            or not isinstance(function, FUNCTIONS)
+            or required_parameters(function.args)
+        ):
             return None
         value = context.values.returned(function)
         return value if value.kind in _DEVICES else None
@@ -490,9 +494,3 @@ def _one_device(values: list[Value]) -> Value | None:
     if any(value.devices is None for value in values):
         return Value(values[0].kind)
     return Value(values[0].kind, frozenset[str]().union(*(v.devices or () for v in values)))
-
-
-def required(arguments: ast.arguments) -> int:
-    """How many arguments a call must give."""
-    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
-    return positional + sum(1 for default in arguments.kw_defaults if default is None)

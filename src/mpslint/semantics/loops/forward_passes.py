@@ -20,6 +20,7 @@ from mpslint.semantics.names.names import Names
 from mpslint.semantics.names.type_arms import is_of_type
 from mpslint.semantics.syntax.expressions import arguments_for, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index, walk
+from mpslint.semantics.syntax.parameters import positional_names, positional_parameters
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.placement import has_host_copy
 from mpslint.semantics.values.values import Values
@@ -138,7 +139,7 @@ class ForwardPasses:
     def _is_of_the_device(self, looked_at: list[ast.expr], function: FunctionNode) -> bool:
         """Whether nothing that is looked at is of the host, by its name or by what is given for a
         parameter."""
-        parameters = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+        parameters = positional_names(function.args)
         for name in (item for root in looked_at for item in ast.walk(root)):
             word = last_name(name)
             if word is not None and matches("host-fields", word):
@@ -160,7 +161,7 @@ class ForwardPasses:
             return value.computed
         if value.kind is Kind.UNKNOWN and value.may_be_on_accelerator:
             return True  # Something of somebody's that was moved there.
-        parameters = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+        parameters = positional_names(function.args)
         if not depth or not isinstance(node, ast.Name) or node.id not in parameters:
             return False
         if any(binding.kind != "parameter" for binding in self._flow.reaching(node)):
@@ -314,7 +315,7 @@ class ForwardPasses:
         """What a parameter is by default, or what all calls in this file that say what it is hand
         on of such; None: it has no default, is given a new value, or something else by a call."""
         arguments = function.args
-        positional = [*arguments.posonlyargs, *arguments.args]
+        positional = positional_parameters(arguments)
         names = [item.arg for item in positional]
         bound = self._names.bindings(word, function.body[0])
         if not depth or len(bound) != 1 or bound[0].kind != "parameter":

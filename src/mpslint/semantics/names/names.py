@@ -15,6 +15,11 @@ from functools import cached_property
 from mpslint.records import NamedTuple
 from mpslint.semantics.names.cells import cells_of, imported_in
 from mpslint.semantics.syntax.index import FUNCTIONS, SCOPE_NODES, FunctionNode, Index
+from mpslint.semantics.syntax.parameters import (
+    defaults_of,
+    explicit_parameters,
+    positional_parameters,
+)
 
 _MODULE_LOADERS = {
     "pytest.importorskip",
@@ -189,19 +194,10 @@ class Names:
 
     def _parameters(self, function: ast.AST, arguments: ast.arguments) -> None:
         scope = self._scope_for(function)
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults: list[ast.expr | None] = [
-            *[None] * (len(positional) - len(arguments.defaults)),
-            *arguments.defaults,
-        ]
-        for arg, default in (
-            *zip(positional, defaults, strict=True),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-            (arguments.vararg, None),
-            (arguments.kwarg, None),
-        ):
+        defaults = dict(defaults_of(arguments))
+        for arg in (*explicit_parameters(arguments), arguments.vararg, arguments.kwarg):
             if arg is not None:
-                scope.add(arg.arg, Binding("parameter", arg, default, None))
+                scope.add(arg.arg, Binding("parameter", arg, defaults.get(arg), None))
 
     def _store(self, name: ast.Name) -> None:
         parents = self._index.parents
@@ -371,7 +367,7 @@ class Names:
         method = self.scope_of(name).node
         if not isinstance(method, FUNCTIONS):
             return False
-        parameters = [*method.args.posonlyargs, *method.args.args]
+        parameters = positional_parameters(method.args)
         return bool(parameters) and parameters[0].arg == name.id
 
     def _resolve_loader(self, node: ast.Call) -> str | None:

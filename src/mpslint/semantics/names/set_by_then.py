@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import positional_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.syntax.index import Index
@@ -83,7 +84,7 @@ class _Way:
             return is_set
         if method is self._place and not is_set:
             self.met_unset = True
-        arguments = method.args.posonlyargs + method.args.args
+        arguments = positional_parameters(method.args)
         if not arguments:
             return is_set
         self._within.append(method)

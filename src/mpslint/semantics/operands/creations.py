@@ -8,6 +8,7 @@ from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import FunctionNode, Index
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.values.values import FACTORIES, Values
 
@@ -181,7 +182,7 @@ class Creations:
         """Parameters that are tensors for all that is known."""
         known = self._arguments.get(function)
         if known is None:
-            arguments = [*function.args.posonlyargs, *function.args.args][1:]
+            arguments = positional_parameters(function.args)[1:]
             known = {a.arg for a in arguments if self._may_be_tensor(a)}
             self._arguments[function] = known
         return known

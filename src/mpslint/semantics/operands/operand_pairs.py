@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.syntax.parameters import positional_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,7 +189,7 @@ def given_by_name(context: Context, call: ast.Call) -> dict[str, ast.expr]:
     callee = own_callee(context, call)
     if callee is None or any(isinstance(given, ast.Starred) for given in call.args):
         return {}
-    names = [one.arg for one in (*callee.args.posonlyargs, *callee.args.args)]
+    names = positional_names(callee.args)
     if isinstance(call.func, ast.Attribute):
         names = names[1:]
     given = dict(zip(names, call.args, strict=False))

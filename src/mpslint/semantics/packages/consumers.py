@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.parameters import defaults_of, positional_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -122,14 +123,7 @@ def _default_reads(
     function = context.index.parents[arguments]
     if not isinstance(function, FUNCTIONS):
         return
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = list(zip(reversed(positional), reversed(arguments.defaults), strict=False))
-    pairs += [
-        (one, two)
-        for one, two in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        if two is not None
-    ]
-    for argument, value in pairs:
+    for argument, value in defaults_of(arguments):
         if value is default:
             yield from _parameter_reads(context, function, argument.arg)
 
@@ -145,7 +139,7 @@ def given_to(
     if isinstance(given, ast.keyword):
         name = given.arg
     else:
-        positional = [*function.args.posonlyargs, *function.args.args][skip:]
+        positional = positional_parameters(function.args)[skip:]
         starred = any(isinstance(item, ast.Starred) for item in call.args)
         position = call.args.index(given) if given in call.args else len(positional)
         known = position < len(positional) and not starred

@@ -22,6 +22,7 @@ from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.steps.trainer_steps import is_trainer_evaluation, is_trainer_step
 from mpslint.semantics.syntax.expressions import argument, keyword
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.values.placement import has_host_copy
 from mpslint.semantics.worlds.machines import MACS
@@ -444,7 +445,7 @@ def is_handed_over(context: Context, node: ast.expr, depth: int = _CALLERS_FOLLO
 
 def _given_for(context: Context, function: FunctionNode, name: str) -> Iterator[ast.expr]:
     """What the calls of `function` that can be of no other give the parameter `name`."""
-    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+    names = positional_names(function.args)
     for call in called_by_name(context, function):
         yield from (item.value for item in call.keywords if item.arg == name)
         if name in names:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, walk
+from mpslint.semantics.syntax.parameters import positional_names
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -102,7 +103,7 @@ def _methods(context: Context, name: str) -> Iterator[tuple[Context, FunctionNod
 def _parameter(method: FunctionNode, place: int | str | None) -> str | None:
     if not isinstance(place, int):
         return place
-    names = [item.arg for item in (*method.args.posonlyargs, *method.args.args)][1:]
+    names = positional_names(method.args)[1:]
     return names[place] if place < len(names) else None
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.packages.consumers import reads_of
 from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _is_called_with_numbers(context: Context, parameter: ast.Name, steps: int) -
     function = context.index.function(parameter)
     if not isinstance(function, FUNCTIONS):
         return False
-    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+    names = positional_names(function.args)
     if parameter.id not in names or not isinstance(context.index.parents[function], ast.Module):
         return False
     place, calls = names.index(parameter.id), context.index.calls.get(function.name, ())

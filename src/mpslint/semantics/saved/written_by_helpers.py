@@ -15,6 +15,7 @@ from mpslint.semantics.saved.file_names import spelling_of
 from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.syntax.order import precedes
+from mpslint.semantics.syntax.parameters import defaults_of, positional_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -195,9 +196,8 @@ def _spelled_out(context: Context, target: ast.expr) -> ast.expr:
 
 def _given(node: FunctionNode, step: ast.Call, *, bound: bool) -> dict[str, ast.expr]:
     """What a call gives the parameters of a function, or what they are by default."""
-    positional = [*node.args.posonlyargs, *node.args.args][1 if bound else 0 :]
-    defaults = zip(reversed(positional), reversed(node.args.defaults), strict=False)
-    given = {item.arg: default for item, default in defaults}
+    positional = positional_parameters(node.args)[1 if bound else 0 :]
+    given = {item.arg: default for item, default in defaults_of(node.args)}
     if any(isinstance(item, ast.Starred) for item in step.args):
         return {}
     given.update(zip((item.arg for item in positional), step.args, strict=False))

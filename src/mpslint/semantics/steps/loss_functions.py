@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FunctionNode, walk
+from mpslint.semantics.syntax.parameters import positional_names
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -44,7 +45,7 @@ def _compares(context: Context, function: FunctionNode) -> bool:
         for name, calls in context.index.calls.items()
     ):
         return False
-    parameters = {item.arg for item in (*function.args.posonlyargs, *function.args.args)}
+    parameters = set(positional_names(function.args))
     for call in walk(function):
         if isinstance(call, ast.Call):
             if last_name(call.func) in _NO_LOSSES:

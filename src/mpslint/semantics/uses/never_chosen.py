@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import is_set_by_libraries
 from mpslint.semantics.elsewhere.elsewhere import Given, Outcome
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.uses.defined import asked_for, definitions_around
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def _of_inner(context: Context, function: FunctionNode, parameter: ast.arg) -> G
     """The same of a function that stands in another."""
     if context.index.function(function) is None or function.decorator_list:
         return None
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = positional_parameters(function.args)
     place = positional.index(parameter) if parameter in positional else None
     return Given(function.name, parameter.arg, place, method=False)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import positional_names
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards.guards import Guards
@@ -58,7 +59,7 @@ class ArraySources:
             self.index.parents[function], ast.ClassDef
         ):
             return
-        names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+        names = positional_names(function.args)
         for call in self._calls(function):
             yield from (item.value for item in call.keywords if item.arg == node.id)
             at = names.index(node.id) if node.id in names else len(call.args)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.wide.sample_values import (
     ANY,
     NARROW,
@@ -73,7 +74,7 @@ def is_static(method: Function) -> bool:
 
 def parameters(function: Function) -> list[str]:
     arguments = function.args
-    return [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return [one.arg for one in explicit_parameters(arguments)]
 
 
 def annotated(node: ast.expr | None) -> str | None:

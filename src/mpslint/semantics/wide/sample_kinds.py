@@ -9,6 +9,7 @@ from mpslint.facts import batches
 from mpslint.facts.python_numbers import CONSTANTS
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.wide.bound_names import (
     APPENDED,
     EACH,
@@ -196,7 +197,7 @@ class SampleKinds:
         if name in scope.given:
             return scope.given[name]
         arguments = scope.function.args
-        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        for one in explicit_parameters(arguments):
             if one.arg == name:
                 return annotated(one.annotation) or ANY
         return ANY

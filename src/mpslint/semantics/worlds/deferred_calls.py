@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.numbers import holds_wide
@@ -130,7 +131,7 @@ class DeferredCalls(BuiltinCalls, Statements):
     ) -> Env:
         """What the parameters of a function stand for in a call."""
         arguments = function.node.args
-        names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+        names = positional_names(arguments)
         if function.cls is not None and not function.static:
             if bound or any(
                 isinstance(item, ast.Name) and item.id == "classmethod"

@@ -16,6 +16,7 @@ from mpslint.facts import machines as facts
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Class, Env
 from mpslint.semantics.worlds.values import (
@@ -124,7 +125,7 @@ def _is_plain(item: ast.stmt) -> bool:
 
 def _of_self(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Attribute]:
     """What a method looks at, or stores, on its object."""
-    taken = [*method.args.posonlyargs, *method.args.args]
+    taken = positional_parameters(method.args)
     if taken:
         for item in ast.walk(method):
             if isinstance(item, ast.Attribute) and isinstance(item.value, ast.Name):

@@ -9,6 +9,10 @@ from collections.abc import Container, Iterable, Iterator
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import statements, walk
 from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.syntax.parameters import (
+    defaults_of,
+    explicit_parameters,
+)
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.machines import CUDA, PORTED
 from mpslint.semantics.worlds.relevance import matters
@@ -127,7 +131,7 @@ def deciding(function: Function, lines: list[int]) -> Deciding | None:
     scope: ast.AST = function.node if function.cls is None else function.cls.node
     if not matters(scope, lines):
         return None
-    parameters = {item.arg for item in _parameters(function.node)}
+    parameters = {item.arg for item in explicit_parameters(function.node.args)}
     if not parameters:
         return None
     kept = kept_parameters(function) if function.cls is not None else dict[str, str]()
@@ -140,7 +144,7 @@ def deciding(function: Function, lines: list[int]) -> Deciding | None:
     }
     if not read:
         return None
-    left_to_itself = _with_default(function.node.args)
+    left_to_itself = {item.arg for item, _ in defaults_of(function.node.args)}
     is_asked = all(kept.get(name, name) not in left_to_itself for name in read)
     return Deciding(frozenset(read & kept.keys()), is_asked)
 
@@ -148,7 +152,7 @@ def deciding(function: Function, lines: list[int]) -> Deciding | None:
 def kept_parameters(function: Function) -> dict[str, str]:
     """The attributes under which a function keeps what it is given, or a part of that; each with
     the parameter."""
-    parameters = {item.arg for item in _parameters(function.node)}
+    parameters = {item.arg for item in explicit_parameters(function.node.args)}
     return {
         target.attr: root
         for item in statements(function.node)
@@ -160,24 +164,11 @@ def kept_parameters(function: Function) -> dict[str, str]:
     }
 
 
-def _with_default(arguments: ast.arguments) -> set[str]:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    given = positional[len(positional) - len(arguments.defaults) :]
-    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return {item.arg for item in (*given, *(item for item, value in named if value is not None))}
-
-
 def _root(value: ast.expr) -> str | None:
     """The name of what a part is kept of: `cfg` of `cfg["test"]` and of `cfg.model`."""
     while isinstance(value, ast.Attribute | ast.Subscript):
         value = value.value
     return value.id if isinstance(value, ast.Name) else None
-
-
-def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.arg]:
-    yield from node.args.posonlyargs
-    yield from node.args.args
-    yield from node.args.kwonlyargs
 
 
 def _read(test: ast.expr, parameters: set[str], kept: Container[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Container
 
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.worlds.state import Function
 
 # Fact: unittest (`TestCase`) and pytest ("xunit-style setup").
@@ -54,7 +55,7 @@ def runs_with_defaults(function: Function, fixtures: Container[str], *, script: 
     if cls is not None and not (_of_test_case(function) or cls.node.name.startswith("Test")):
         return False
     arguments = function.node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
+    positional = positional_parameters(arguments)
     required = positional[: len(positional) - len(arguments.defaults)]
     if cls is not None and not function.static:
         required = required[1:]

@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.facts.mocks import PATCH
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import defaults_of
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_worlds
@@ -144,15 +145,9 @@ class Summaries(Parameters):
 
     def _left_out(self, function: Function, given: Env) -> Env:
         """The constants that parameters are by their defaults, of those that a call leaves out."""
-        arguments = function.node.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults = [
-            *zip(reversed(positional), reversed(arguments.defaults), strict=False),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-        ]
         return {
             item.arg: self.e_Constant(default)
-            for item, default in defaults
+            for item, default in defaults_of(function.node.args)
             if isinstance(default, ast.Constant) and item.arg not in given
         }
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.worlds.empty_modules import made_of, qualified
 from mpslint.semantics.worlds.state import Class, FunctionNode
 from mpslint.semantics.worlds.values import CLASS
@@ -54,7 +55,7 @@ class _Constructor:
         self._cls = cls
         self._made = made
         self._depth = depth
-        first = [*made.args.posonlyargs, *made.args.args]
+        first = positional_parameters(made.args)
         self._self = first[0].arg if first else ""
         self._whole: str | None = None
         self._parts: dict[str, str | None] = {}

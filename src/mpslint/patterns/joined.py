@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from mpslint.patterns.only_shown import shows_what_raises
 from mpslint.patterns.text import alone_on_lines, replace_span
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.ways_through import JUMPS
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
     from mpslint.semantics.context import Context
 
 _HOME = "torch.cuda."
-_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 class Arms(NamedTuple):
@@ -92,7 +92,7 @@ def _parts(context: Context, block: ast.If, arms: Arms) -> _Parts | None:
             above = item.end_lineno or item.lineno
             for inner in ast.walk(item):
                 stored = isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-                if isinstance(inner, _LEAVING) or (stored and inner.id in asked):  # type: ignore[attr-defined]
+                if isinstance(inner, JUMPS) or (stored and inner.id in asked):  # type: ignore[attr-defined]
                     return None
     return found
 

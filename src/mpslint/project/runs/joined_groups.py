@@ -17,6 +17,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.expressions import argument
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, walk
 from mpslint.semantics.syntax.parameters import defaults_of, positional_parameters
+from mpslint.semantics.syntax.ways_through import JUMPS
 from mpslint.semantics.worlds.said import Said
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ _HOPS = 3
 _FILES = 6
 """And so many files, of which each package has one that hands on what others define."""
 _DEFERRED = (*FUNCTIONS, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.IfExp, ast.BoolOp)
-_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 class _Code(NamedTuple):
@@ -189,7 +189,7 @@ def _leaves(statement: ast.stmt) -> bool:
     """Whether a statement may lead out of the block; a generator gives what it gives there."""
     if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
         return False
-    return any(isinstance(item, (*_LEAVING, ast.Yield, ast.YieldFrom)) for item in walk(statement))
+    return any(isinstance(item, (*JUMPS, ast.Yield, ast.YieldFrom)) for item in walk(statement))
 
 
 def _bound(context: Context, node: FunctionNode, given: Said) -> Known:

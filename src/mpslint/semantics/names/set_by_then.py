@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.parameters import positional_parameters
+from mpslint.semantics.syntax.ways_through import JUMPS
 
 if TYPE_CHECKING:
     from mpslint.semantics.syntax.index import Index
 
 _CONSTRUCTOR = "__init__"
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _DEEPEST = 12
 
 
@@ -105,7 +105,7 @@ class _Way:
     def _block(self, block: list[ast.stmt], is_set: bool, own: str) -> bool:
         for item in block:
             is_set = self._statement(item, is_set, own)
-            if isinstance(item, _LEAVING):
+            if isinstance(item, JUMPS):
                 return True if not isinstance(item, ast.Return) else is_set
         return is_set
 

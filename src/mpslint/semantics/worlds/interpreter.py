@@ -242,10 +242,10 @@ class Interpreter(Collected, Rebinding, Methods):
         for key, value in frame.env.items():
             if "." in key:
                 continue
-            if key not in self.global_reads or self._is_left_to_others(key, value):
+            if key not in self.global_reads or self._is_only_looked_at(key, value):
                 self.kept(value, key, use=self.tree)
 
-    def _is_left_to_others(self, name: str, value: Value) -> bool:
+    def _is_only_looked_at(self, name: str, value: Value) -> bool:
         """Whether the file only looks at a device under a name of its own that others may have.
         Of a program, which goes on to work, nobody takes any."""
         if self.is_script or any(isinstance(item, _WORKS) for item in self.tree.body):
@@ -253,9 +253,7 @@ class Interpreter(Collected, Rebinding, Methods):
         written = {
             node for _, atom in cases_of(value) if atom.kind == DEVICE for node in places(atom)
         }
-        if not written or not self.placed.isdisjoint(written):
-            return False
-        return self.project is not None and self.project.takes(name)
+        return bool(written) and self.is_left_to_others(name, written)
 
     def _module(self) -> None:
         """Runs what stands at the top. Its functions see what the names are in the end, not what

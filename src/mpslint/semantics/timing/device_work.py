@@ -6,6 +6,7 @@ import ast
 import enum
 from collections.abc import Iterator, Sequence
 
+from mpslint.basics.words import words
 from mpslint.facts.priors import matches
 from mpslint.records import NamedTuple
 from mpslint.semantics.loops.loops import LoopKind, Loops
@@ -23,11 +24,7 @@ Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_HARMLESS = _words(
+_HARMLESS = words(
     """
     range len enumerate zip isinstance hasattr getattr setattr append extend list tuple dict
     set zero_grad train eval to cuda detach super next iter no_grad inference_mode autocast
@@ -38,7 +35,7 @@ _HARMLESS = _words(
     sorted reversed map filter type id pop insert deepcopy copy
     """
 )
-_HEAVY = _words(
+_HEAVY = words(
     """
     matmul mm bmm addmm baddbmm einsum tensordot conv1d conv2d conv3d conv_transpose1d
     conv_transpose2d linear scaled_dot_product_attention multi_head_attention_forward lstm gru

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Container, Iterator
 from typing import cast
 
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, root_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, children, walk
 from mpslint.semantics.syntax.parameters import (
     defaults_of,
@@ -120,9 +120,9 @@ class Names:
             if not isinstance(call, ast.Call) or use not in call.args:
                 continue
             called = call.func
-            last = last_name(called) or root(called)
-            module = self.module_of(place(called))
-            if (module, last) in _OF_PATHS or (last == "open" and called is place(called)):
+            last = last_name(called) or root_name(called) or ""
+            module = self.module_of(root_of(called))
+            if (module, last) in _OF_PATHS or (last == "open" and called is root_of(called)):
                 return True
         return False
 
@@ -380,18 +380,6 @@ def parts(target: ast.AST) -> Iterator[ast.AST]:
         yield from parts(target.value)
     else:
         yield target
-
-
-def place(node: ast.expr) -> ast.expr:
-    """What an expression begins with: `args` of `args.sizes[0].get()`."""
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node
-
-
-def root(node: ast.expr) -> str:
-    found = place(node)
-    return found.id if isinstance(found, ast.Name) else ""
 
 
 def _parameters(function: FunctionNode | ast.Lambda) -> list[ast.arg]:

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from mpslint.halfway.unread_arrays import TENSORS, is_narrow
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import keyword, root_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, below, walk
 
 # Fact: NumPy's documentation: the `dtype` of these is float64 by default.
@@ -91,14 +91,13 @@ def _targets(statement: ast.Assign) -> list[ast.Name]:
 
 def _wide_maker(value: ast.expr) -> ast.Call | None:
     """The call by which NumPy makes an array of float64, which this is, or a part of."""
-    while isinstance(value, ast.Subscript):
-        value = value.value
+    value = root_of(value, ast.Subscript)
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return None
     name = value.func.attr
     if name not in _WIDE or keyword(value, "dtype") is not None:
         return None
-    if _root(value.func) not in _NUMPY:
+    if root_name(value.func) not in _NUMPY:
         return None
     return None if name in _ONE_ARGUMENT and len(value.args) > 1 else value
 
@@ -117,13 +116,13 @@ def _moves(
             ):
                 owner = node.func.value
                 is_of_array = any(_made_of(one, arrays) for one in walk(owner))
-                if (is_of_array or _root(owner) in tensors) and not is_narrow(owner):
+                if (is_of_array or root_name(owner) in tensors) and not is_narrow(owner):
                     yield node
         if isinstance(statement, ast.Assign):
             made = _made_of(statement.value, arrays)
             for target in _targets(statement):
                 arrays.discard(target.id)
-                kept = _root(statement.value) in tensors and not is_narrow(statement.value)
+                kept = root_name(statement.value) in tensors and not is_narrow(statement.value)
                 tensors.discard(target.id)
                 if made or kept:
                     tensors.add(target.id)
@@ -142,13 +141,6 @@ def _made_of(value: ast.AST, arrays: set[str]) -> bool:
         and isinstance(value.args[0], ast.Name)
         and value.args[0].id in arrays
     )
-
-
-def _root(node: ast.expr) -> str:
-    """`x` of `x.view(-1)[0]`."""
-    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _rebinds(node: ast.AST, names: set[str]) -> bool:

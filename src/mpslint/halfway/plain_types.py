@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container
 
 from mpslint.facts.priors import names_device
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, root_name
 from mpslint.semantics.syntax.index import walk
 
 PLAIN_BUILTINS = frozenset(
@@ -88,7 +88,4 @@ def is_made_here(given: ast.AST | None, hosts: Container[str]) -> bool:
     if not isinstance(given, ast.Call):
         return isinstance(given, _DISPLAYS)
     last = last_name(given.func)
-    begun: ast.AST = given.func
-    while isinstance(begun, ast.Attribute):
-        begun = begun.value
-    return last in MAKING or getattr(begun, "id", None) in hosts
+    return last in MAKING or root_name(given.func, ast.Attribute) in hosts

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
 _SENT = "from_numpy"
@@ -53,9 +53,8 @@ class Arrays:
         """`torch.from_numpy(scores)`, of which nothing says that it is not float64."""
         while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == _SENT:
-                made = node.args[0] if node.args else None
-                while isinstance(made, ast.Subscript):  # A part of an array is of its dtype.
-                    made = made.value
+                # A part of an array is of its dtype.
+                made = root_of(node.args[0], ast.Subscript) if node.args else None
                 named = made.func if isinstance(made, ast.Call) else made
                 is_known = isinstance(named, ast.Name) and self._is_narrow(named.id)
                 is_known = is_known or (isinstance(made, ast.Call) and self._makes_known(made))
@@ -77,8 +76,7 @@ class Arrays:
         if node.func.attr not in _KEEPING or is_narrow(node) or not node.args:
             return False
         given = node.args[0]
-        while isinstance(given, ast.Subscript):
-            given = given.value
+        given = root_of(given, ast.Subscript)
         return not (isinstance(given, ast.Name) and self._is_narrow(given.id))
 
     def _is_narrow(self, name: str) -> bool:

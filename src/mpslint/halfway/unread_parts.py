@@ -9,7 +9,12 @@ from collections.abc import Collection, Container, Iterator
 
 from mpslint.facts.priors import names_device
 from mpslint.halfway.unread_arrays import JOINING, NARROW, TENSORS, is_of_numpy
-from mpslint.semantics.syntax.expressions import arguments_for, keyword, last_name
+from mpslint.semantics.syntax.expressions import (
+    arguments_for,
+    keyword,
+    last_name,
+    root_name,
+)
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.syntax.parameters import explicit_parameters
 
@@ -73,10 +78,7 @@ def _gives_parts(value: ast.expr, given: Container[str], defined: Container[str]
         return value.id in given
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return False
-    root: ast.expr = value.func
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    is_known = isinstance(root, ast.Name) and root.id in _LIBRARIES
+    is_known = root_name(value.func, ast.Attribute) in _LIBRARIES
     return not is_known and value.func.attr not in defined
 
 

@@ -13,7 +13,7 @@ from mpslint.facts.priors import names_device
 from mpslint.halfway.mixed_arrays import moved_on_some_way
 from mpslint.halfway.unread_arrays import TENSORS, Arrays, is_narrow
 from mpslint.halfway.unread_parts import is_device, moved_parts
-from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name, root_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.syntax.saying import SAYING
 from mpslint.sources.screening import moves_something
@@ -280,10 +280,7 @@ def _is_of_numpy(node: ast.expr, owner: ast.ClassDef) -> bool:
                     return isinstance(one.value, ast.Call) and "numpy" in ast.unparse(one.value)
         return False
     if isinstance(node, ast.Call):
-        root = node.func
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        return isinstance(root, ast.Name) and root.id in ("np", "numpy") and not is_narrow(node)
+        return root_name(node.func, ast.Attribute) in ("np", "numpy") and not is_narrow(node)
     if isinstance(node, ast.BinOp):
         return _is_of_numpy(node.left, owner) or _is_of_numpy(node.right, owner)
     return False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
 from mpslint.patterns.followed_values import class_of
-from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name, root_of
 from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ def _is_moved_after(context: Context, call: ast.Call) -> bool:
 
 def _is_left_alone(context: Context, receiver: ast.expr, first: ast.stmt, last: ast.stmt) -> bool:
     """Whether between two statements a module is set (`net.eval()`), and used for nothing else."""
-    root = receiver
-    while isinstance(root, ast.Attribute | ast.Subscript):
-        root = root.value
+    root = root_of(receiver, ast.Attribute, ast.Subscript)
     if not isinstance(root, ast.Name):
         return False
     start, end = context.source.span(first)[1], context.source.span(last)[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.packages.consumers import given_to, reads_of
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import keyword, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.parameters import positional_names, positional_parameters
 
@@ -76,8 +76,7 @@ def _targets(statement: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> list[ast.
     for target in targets:
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
         for part in parts:
-            while isinstance(part, ast.Subscript):
-                part = part.value  # `names[k] = checkpoint.pop(key)`
+            part = root_of(part, ast.Subscript)  # `names[k] = checkpoint.pop(key)`
             if not isinstance(part, ast.Name):
                 return None
             found.append(part)
@@ -187,14 +186,8 @@ def _of_joined(context: Context, parts: ast.List) -> list[ast.expr] | None:
     call = context.index.parents[parts]
     if not isinstance(call, ast.Call) or context.resolve(call.func) not in _JOINING:
         return None
-    roots = {ast.unparse(_root(part)) for part in parts.elts}
+    roots = {ast.unparse(root_of(part, ast.Subscript)) for part in parts.elts}
     return [call] if len(roots) == 1 and call.args[:1] == [parts] else None
-
-
-def _root(part: ast.expr) -> ast.expr:
-    while isinstance(part, ast.Subscript):
-        part = part.value
-    return part
 
 
 def is_table(context: Context, node: ast.expr) -> bool:

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import keyword, root_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -51,7 +51,7 @@ def _names(context: Context, call: ast.Call) -> set[str]:
         size, hops = len(found), hops + 1
         for statement in context.index.of(ast.Assign):
             if context.index.function(statement) is function:
-                if context.index.within(call, statement) or _root(statement.value) in found:
+                if context.index.within(call, statement) or root_name(statement.value) in found:
                     found |= {
                         one.id
                         for target in statement.targets
@@ -59,13 +59,6 @@ def _names(context: Context, call: ast.Call) -> set[str]:
                         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
                     }
     return found
-
-
-def _root(node: ast.expr) -> str | None:
-    """`checkpoint` of `checkpoint["features"].float()`."""
-    while isinstance(node, ast.Subscript | ast.Attribute | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else None
 
 
 def _operations(context: Context, function: ast.AST | None) -> Iterator[list[set[str]]]:

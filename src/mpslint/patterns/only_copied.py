@@ -12,7 +12,7 @@ from mpslint.patterns.kept_entries import is_counted, is_kept_number, kept_on
 from mpslint.patterns.tensor_entries import meets_tensor, seeks_tensor, takes_rows
 from mpslint.records import NamedTuple
 from mpslint.semantics.saved.kept_numbers import sets_a_generator
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.values.values import Kind
 
@@ -174,9 +174,7 @@ def _is_made(context: Context, value: ast.expr, way: _Way, aliases: int) -> bool
         return True
     if isinstance(value, ast.IfExp):
         return all(_is_made(context, arm, way, aliases) for arm in (value.body, value.orelse))
-    root = value
-    while isinstance(root, ast.Subscript):
-        root = root.value
+    root = root_of(value, ast.Subscript)
     if isinstance(root, ast.Call):
         return True  # `torch.load(path)["model"]`
     if not isinstance(root, ast.Name) or not aliases:

@@ -62,6 +62,7 @@ from mpslint.semantics.operands.extension_calls import extension_calls, extensio
 from mpslint.semantics.operands.op_calls import falls_back, may_run_on_mps, oldest_release, op_calls
 from mpslint.semantics.operands.single_cells import leaves_one_cell
 from mpslint.semantics.purpose.test_files import lies_among_tests
+from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.paths import parts
 from mpslint.semantics.terms.value import Kind
 
@@ -195,8 +196,7 @@ def _is_made_by_torch(context: Context, node: ast.expr) -> bool:
             return all(_is_annotated(context, one.node) for one in reaching)
         values = [one.value for one in reaching]
         return all(one is not None and _is_made_by_torch(context, one) for one in values)
-    while isinstance(made, ast.Subscript):
-        made = made.value
+    made = root_of(made, ast.Subscript)
     if not isinstance(made, ast.Call):
         return False
     name = context.resolve(made.func) or ""

@@ -22,7 +22,7 @@ from mpslint.semantics.destinations.followed_on_cuda import followed_on_cuda
 from mpslint.semantics.operands.kernels_by_name import kernels_by_name
 from mpslint.semantics.operands.lacking_kernels import lacking_kernels
 from mpslint.semantics.operands.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
-from mpslint.semantics.syntax.expressions import asked_for_type
+from mpslint.semantics.syntax.expressions import asked_for_type, root_name
 from mpslint.semantics.syntax.index import FUNCTIONS, below, walk
 from mpslint.semantics.syntax.parameters import required_parameters
 from mpslint.semantics.wide.typed_by_name import SPEAKING_OF_TYPES, raising_types, typed_by_name
@@ -394,9 +394,8 @@ def _number(call: ast.Call) -> int:
 
 
 def _is_of(node: ast.expr, foreign: Container[str]) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name) and node.id in foreign
+    name = root_name(node, ast.Attribute)
+    return name is not None and name in foreign
 
 
 def _looks_up(function: ast.expr) -> bool:

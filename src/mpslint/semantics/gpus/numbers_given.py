@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import arguments_for, is_path
+from mpslint.semantics.syntax.expressions import arguments_for, is_path, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import Kind
 
@@ -79,9 +79,7 @@ def _number_of(context: Context, value: ast.expr) -> Given | None:
         return None
     if not is_path(path) or context.values.of(value).kind in _DEVICES:
         return None
-    root = path
-    while isinstance(root, ast.Attribute):
-        root = root.value
+    root = root_of(path, ast.Attribute)
     assert isinstance(root, ast.Name)
     if isinstance(path, ast.Name) or root.id != "self":
         own = _kept_beside(context, root, value)

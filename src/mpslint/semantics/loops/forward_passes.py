@@ -18,7 +18,7 @@ from mpslint.semantics.loops.loops import Loop, Loops
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.names.type_arms import is_of_type
-from mpslint.semantics.syntax.expressions import arguments_for, last_name
+from mpslint.semantics.syntax.expressions import arguments_for, last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index, walk
 from mpslint.semantics.syntax.parameters import positional_names, positional_parameters
 from mpslint.semantics.terms.value import Kind
@@ -154,8 +154,7 @@ class ForwardPasses:
     def is_tensor(self, node: ast.expr, function: FunctionNode, depth: int = 3) -> bool:
         """Whether `node` is what a kernel makes, or a part of it; or all calls of this file hand
         such to the parameter that it is of."""
-        while isinstance(node, ast.Subscript):
-            node = node.value
+        node = root_of(node, ast.Subscript)
         value = self._values.of(node)
         if value.kind is Kind.TENSOR:
             return value.computed

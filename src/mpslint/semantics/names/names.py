@@ -14,6 +14,7 @@ from functools import cached_property
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.names.cells import cells_of, imported_in
+from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, SCOPE_NODES, FunctionNode, Index
 from mpslint.semantics.syntax.parameters import (
     defaults_of,
@@ -352,9 +353,7 @@ class Names:
 
     def _module_of_torch(self, node: ast.Name | ast.Attribute) -> str | None:
         """Which of the modules that make tensors an imported name is."""
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
+        root = root_of(node, ast.Attribute)
         if not isinstance(root, ast.Name):
             return None
         if not any(binding.kind == "import" for binding in self.bindings(root.id, root)):

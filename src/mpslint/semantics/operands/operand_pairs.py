@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import root_name
 from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.syntax.parameters import positional_names
 
@@ -179,9 +180,7 @@ def _handed_on(context: Context, call: ast.Call) -> Iterator[Pair]:
 
 def innermost(operand: ast.expr) -> str:
     """`x` of `x[0]`: the parameter that a function is given; empty: none."""
-    while isinstance(operand, ast.Subscript):
-        operand = operand.value
-    return operand.id if isinstance(operand, ast.Name) else ""
+    return root_name(operand, ast.Subscript) or ""
 
 
 def given_by_name(context: Context, call: ast.Call) -> dict[str, ast.expr]:

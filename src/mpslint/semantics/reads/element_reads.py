@@ -20,7 +20,7 @@ from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.steps.handed_back import comes_from_device_work
 from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.steps.trainer_steps import is_trainer_evaluation, is_trainer_step
-from mpslint.semantics.syntax.expressions import argument, keyword
+from mpslint.semantics.syntax.expressions import argument, keyword, root_of
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
 from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
@@ -346,9 +346,7 @@ def _lies_there(context: Context, whole: ast.expr, loop: Turning) -> bool:
     value = context.values.of(whole)
     if value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
         return False
-    root = whole
-    while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
-        root = root.func if isinstance(root, ast.Call) else root.value
+    root = root_of(whole)
     if not isinstance(root, ast.Name):
         return False
     if not context.placement.on_accelerator(whole):
@@ -419,8 +417,7 @@ def is_handed_over(context: Context, node: ast.expr, depth: int = _CALLERS_FOLLO
     device fills."""
     if has_host_copy(node):
         return False
-    while isinstance(node, ast.Subscript):
-        node = node.value
+    node = root_of(node, ast.Subscript)
     if not isinstance(node, ast.Name):
         return False
     for binding in context.flow.reaching(node):

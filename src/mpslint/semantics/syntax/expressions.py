@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import TypeVar
+
+N = TypeVar("N", bound=ast.AST)
 
 
 def last_name(node: ast.AST) -> str | None:
@@ -11,6 +14,22 @@ def last_name(node: ast.AST) -> str | None:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else None
+
+
+def root_of(node: N, *links: type[ast.expr]) -> N | ast.expr:
+    """What a chain begins with: `args` of `args.sizes[0].get()`; `links`: what it may be made of,
+    where that is not all of these."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        if links and not isinstance(node, links):
+            break
+        node = node.func if isinstance(node, ast.Call) else node.value  # type: ignore[assignment]
+    return node
+
+
+def root_name(node: ast.AST, *links: type[ast.expr]) -> str | None:
+    """The name that a chain begins with; None: it begins with something else."""
+    found = root_of(node, *links)
+    return found.id if isinstance(found, ast.Name) else None
 
 
 def taken_by(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:

@@ -13,7 +13,7 @@ from mpslint.facts.priors import matches, names_device
 from mpslint.semantics.guards.guards import Guards
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Binding, Names
-from mpslint.semantics.syntax.expressions import arguments_for, keyword, last_name
+from mpslint.semantics.syntax.expressions import arguments_for, keyword, last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index
 from mpslint.semantics.terms.facts_known import Facts
 from mpslint.semantics.terms.value import Kind
@@ -269,9 +269,7 @@ class Placement:
         return self._guards.implied(test, outcome)
 
     def _conditional_rebinding(self, node: ast.expr) -> ast.AST | None:
-        root = node
-        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
-            root = root.func if isinstance(root, ast.Call) else root.value
+        root = root_of(node)
         if not isinstance(root, ast.Name):
             return None
         bindings = self._flow.reaching(root)
@@ -287,9 +285,7 @@ class Placement:
     def _comes_back(self, node: ast.expr) -> bool:
         """Whether the test that decides on each move of the function brings `node` back as well:
         `if args.cuda: net.cuda()`, and `if args.cuda: y = y.cpu()` behind it."""
-        root = node
-        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
-            root = root.func if isinstance(root, ast.Call) else root.value
+        root = root_of(node)
         if not isinstance(root, ast.Name):
             return False
         copies = [b for b in self._flow.reaching(root) if self._copies_itself(b, root.id)]

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import root_name
 from mpslint.semantics.syntax.index import statements, walk
 from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.syntax.parameters import (
@@ -157,18 +158,11 @@ def kept_parameters(function: Function) -> dict[str, str]:
         target.attr: root
         for item in statements(function.node)
         if isinstance(item, ast.Assign)
-        for root in (_root(item.value),)
+        for root in (root_name(item.value, ast.Attribute, ast.Subscript),)
         if root in parameters and root is not None
         for target in item.targets
         if isinstance(target, ast.Attribute)
     }
-
-
-def _root(value: ast.expr) -> str | None:
-    """The name of what a part is kept of: `cfg` of `cfg["test"]` and of `cfg.model`."""
-    while isinstance(value, ast.Attribute | ast.Subscript):
-        value = value.value
-    return value.id if isinstance(value, ast.Name) else None
 
 
 def _read(test: ast.expr, parameters: set[str], kept: Container[str]) -> Iterator[str]:

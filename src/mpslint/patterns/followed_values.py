@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.packages.consumers import given_to, reads_of
-from mpslint.semantics.syntax.expressions import keyword, root_of
+from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.index import FUNCTIONS
-from mpslint.semantics.syntax.parameters import positional_names, positional_parameters
+from mpslint.semantics.syntax.parameters import positional_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -302,19 +302,6 @@ def _given_to(
         if isinstance(use.ctx, ast.Load) and where.names.owner(parameter, use) is scope
     ]
     return Taken(where, function, reads)
-
-
-def argument_for(function: ast.AST, call: ast.Call, parameter: str) -> ast.expr | None:
-    """What a call gives a parameter of the function."""
-    if not isinstance(function, FUNCTIONS):
-        return None
-    given = keyword(call, parameter)
-    names = positional_names(function.args)
-    if given is not None or parameter not in names:
-        return given
-    bound = isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ["cls"])
-    place = names.index(parameter) - bound
-    return call.args[place] if 0 <= place < len(call.args) else None
 
 
 def callers(context: Context, function: FunctionNode) -> list[ast.expr] | None:

@@ -10,7 +10,7 @@ from mpslint.patterns.flat import of_chain, statement_of
 from mpslint.patterns.insertion import insert_before
 from mpslint.patterns.text import indent_unit, line_limit
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import is_main_test, last_name
+from mpslint.semantics.syntax.expressions import is_main_block, last_name
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, LOOPS
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _below_main(context: Context, node: ast.AST) -> ast.If | None:
     if context.index.function(node) is not None:
         return None
     for parent in context.index.ancestors(node):
-        if isinstance(parent, ast.If) and is_main_test(parent.test) and not parent.orelse:
+        if is_main_block(parent) and not parent.orelse:
             return parent
     return None
 

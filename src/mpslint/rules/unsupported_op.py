@@ -54,7 +54,7 @@ from functools import partial
 
 from mpslint.facts.ops import NEVER, Release, release_text, support
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
-from mpslint.patterns.followed_values import argument_for, callers
+from mpslint.patterns.followed_values import callers
 from mpslint.patterns.on_cpu import compute_on_cpu, takes_one_tensor
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -63,6 +63,7 @@ from mpslint.semantics.operands.op_calls import falls_back, may_run_on_mps, olde
 from mpslint.semantics.operands.single_cells import leaves_one_cell
 from mpslint.semantics.purpose.test_files import lies_among_tests
 from mpslint.semantics.syntax.expressions import root_of
+from mpslint.semantics.syntax.parameters import given_for
 from mpslint.semantics.syntax.paths import parts
 from mpslint.semantics.terms.value import Kind
 
@@ -172,7 +173,7 @@ def _is_handed_wide(context: Context, node: ast.Name) -> bool:
     if any(binding.kind != "parameter" for binding in reaching):
         return False
     calls = callers(context, function) or ()
-    handed = [argument_for(function, one, node.id) for one in calls if isinstance(one, ast.Call)]
+    handed = [given_for(function.args, one, node.id) for one in calls if isinstance(one, ast.Call)]
     return bool(handed) and all(context.dtypes.tensor(item) in _WIDE for item in handed)
 
 

@@ -20,7 +20,7 @@ from mpslint.semantics.names.names import Names
 from mpslint.semantics.names.type_arms import is_of_type
 from mpslint.semantics.syntax.expressions import arguments_for, last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index, walk
-from mpslint.semantics.syntax.parameters import positional_names, positional_parameters
+from mpslint.semantics.syntax.parameters import given_for, positional_names, positional_parameters
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.placement import has_host_copy
 from mpslint.semantics.values.values import Values
@@ -147,7 +147,7 @@ class ForwardPasses:
             if not isinstance(name, ast.Name):
                 continue
             if name.id in parameters:
-                if any(map(self._is_on_host, self._given(function, parameters, name.id))):
+                if any(map(self._is_on_host, self._given(function, name.id))):
                     return False
         return True
 
@@ -165,10 +165,7 @@ class ForwardPasses:
             return False
         if any(binding.kind != "parameter" for binding in self._flow.reaching(node)):
             return False
-        given = [
-            (item, self._index.function(item))
-            for item in self._given(function, parameters, node.id)
-        ]
+        given = [(item, self._index.function(item)) for item in self._given(function, node.id)]
         return bool(given) and all(
             around is not None and self.is_tensor(item, around, depth - 1) for item, around in given
         )
@@ -254,17 +251,12 @@ class ForwardPasses:
                     if isinstance(binding.node, ast.ClassDef):
                         yield binding.node
 
-    def _given(
-        self, function: FunctionNode, parameters: list[str], name: str
-    ) -> Iterator[ast.expr]:
+    def _given(self, function: FunctionNode, name: str) -> Iterator[ast.expr]:
         """What the calls in this file hand to the parameter `name`."""
         for call in self._reached.get(function, ()):
-            at = parameters.index(name)
-            if isinstance(call.func, ast.Attribute) and parameters[0] == "self":
-                at -= 1
-            if 0 <= at < len(call.args):
-                yield call.args[at]
-            yield from (item.value for item in call.keywords if item.arg == name)
+            given = given_for(function.args, call, name)
+            if given is not None:
+                yield given
 
     def _is_aside(self, node: ast.AST, function: FunctionNode) -> bool:
         """In an arm for predictions alone, for a try of the module, or for what traces it, in one
@@ -323,7 +315,7 @@ class ForwardPasses:
             return None
         default = bound[0].value
         found: list[ast.expr | None] = [default] if default is not None else []
-        for given in self._given(function, names, word) if word in names else ():
+        for given in self._given(function, word) if word in names else ():
             around = self._index.function(given)
             if isinstance(given, ast.Name) and around is not None:
                 found.append(self._default(around, given.id, depth - 1))

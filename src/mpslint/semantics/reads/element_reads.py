@@ -22,7 +22,7 @@ from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.steps.trainer_steps import is_trainer_evaluation, is_trainer_step
 from mpslint.semantics.syntax.expressions import argument, keyword, root_of
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
-from mpslint.semantics.syntax.parameters import positional_names
+from mpslint.semantics.syntax.parameters import given_for
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.values.placement import has_host_copy
 from mpslint.semantics.worlds.machines import MACS
@@ -442,16 +442,10 @@ def is_handed_over(context: Context, node: ast.expr, depth: int = _CALLERS_FOLLO
 
 def _given_for(context: Context, function: FunctionNode, name: str) -> Iterator[ast.expr]:
     """What the calls of `function` that can be of no other give the parameter `name`."""
-    names = positional_names(function.args)
     for call in called_by_name(context, function):
-        yield from (item.value for item in call.keywords if item.arg == name)
-        if name in names:
-            bound = isinstance(call.func, ast.Attribute) and names[:1] == ["self"]
-            at = names.index(name) - bound
-            if at < len(call.args) and not any(
-                isinstance(item, ast.Starred) for item in call.args[: at + 1]
-            ):
-                yield call.args[at]
+        given = given_for(function.args, call, name)
+        if given is not None:
+            yield given
 
 
 def _is_filled(context: Context, root: ast.Name, loop: Turning) -> bool:

@@ -8,9 +8,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.packages.consumers import reads_of
-from mpslint.semantics.syntax.expressions import argument, last_name
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
-from mpslint.semantics.syntax.parameters import positional_names
+from mpslint.semantics.syntax.parameters import given_for, positional_names
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -76,11 +76,11 @@ def _is_called_with_numbers(context: Context, parameter: ast.Name, steps: int) -
     function = context.index.function(parameter)
     if not isinstance(function, FUNCTIONS):
         return False
-    names = positional_names(function.args)
-    if parameter.id not in names or not isinstance(context.index.parents[function], ast.Module):
+    is_placed = parameter.id in positional_names(function.args)
+    if not is_placed or not isinstance(context.index.parents[function], ast.Module):
         return False
-    place, calls = names.index(parameter.id), context.index.calls.get(function.name, ())
-    given = [argument(call, place, parameter.id) for call in calls]
+    calls = context.index.calls.get(function.name, ())
+    given = [given_for(function.args, call, parameter.id, skipped=0) for call in calls]
     return bool(given) and all(
         item is not None and is_made_of_numbers(context, item, steps) for item in given
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 N = TypeVar("N", bound=ast.AST)
 
@@ -98,6 +98,11 @@ def is_main_test(test: ast.expr) -> bool:
         and isinstance(test.left, ast.Name)
         and test.left.id == "__name__"
     )
+
+
+def is_main_block(node: ast.AST) -> TypeGuard[ast.If]:
+    """`if __name__ == "__main__":`, which no import runs."""
+    return isinstance(node, ast.If) and is_main_test(node.test)
 
 
 def asks_for_name(test: ast.expr) -> bool:

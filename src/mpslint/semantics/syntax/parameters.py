@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.semantics.syntax.expressions import keyword
+
 
 def positional_parameters(arguments: ast.arguments) -> list[ast.arg]:
     """Those that have a place, in order."""
@@ -34,3 +36,20 @@ def required_parameters(arguments: ast.arguments) -> list[ast.arg]:
     """Those that each call has to give."""
     optional = [parameter for parameter, _ in defaults_of(arguments)]
     return [one for one in explicit_parameters(arguments) if one not in optional]
+
+
+def given_for(
+    arguments: ast.arguments, call: ast.Call, name: str, *, skipped: int | None = None
+) -> ast.expr | None:
+    """What a call gives the parameter of this name; None: nothing, or nobody can tell. `skipped`:
+    how many are given already; unless that is said the object, where the function is called by it.
+    """
+    given, names = keyword(call, name), positional_names(arguments)
+    if given is not None or name not in names:
+        return given
+    if skipped is None:
+        skipped = int(isinstance(call.func, ast.Attribute) and names[0] in ("self", "cls"))
+    at = names.index(name) - skipped
+    before = call.args[: max(at + 1, 0)]
+    is_open = any(isinstance(one, ast.Starred) for one in before)
+    return before[at] if 0 <= at < len(before) and not is_open else None

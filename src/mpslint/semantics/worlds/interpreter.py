@@ -13,7 +13,7 @@ from functools import cache, cached_property, reduce
 from operator import or_
 
 from mpslint.facts.priors import package_worlds
-from mpslint.semantics.syntax.expressions import taken_by
+from mpslint.semantics.syntax.expressions import is_main_block, taken_by
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.asked_choices import Asked
 from mpslint.semantics.worlds.collected import Collected
@@ -134,7 +134,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self._settled = False
         own = frozenset(item.name for item in tree.body if isinstance(item, FUNCTIONS))
         self.is_script = any(_runs(statement, own) for statement in tree.body)
-        self.main = next((item for item in tree.body if _is_main(item)), None)
+        self.main = next((item for item in tree.body if is_main_block(item)), None)
         names = b"global" in text and _GLOBAL.findall(text)
         self.rebound = frozenset(
             name.strip().decode(errors="replace")
@@ -424,22 +424,11 @@ def _transfers(prefix: str) -> tuple[tuple[type[ast.AST], str], ...]:
 
 def _runs(statement: ast.stmt, own: frozenset[str]) -> bool:
     """`if __name__ == "__main__":`, or a call of a function of its `own` at the top."""
-    return _is_main(statement) or (
+    return is_main_block(statement) or (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
         and isinstance(statement.value.func, ast.Name)
         and statement.value.func.id in own
-    )
-
-
-def _is_main(statement: ast.stmt) -> bool:
-    if not isinstance(statement, ast.If):
-        return False
-    test = statement.test
-    return (
-        isinstance(test, ast.Compare)
-        and isinstance(test.left, ast.Name)
-        and test.left.id == "__name__"
     )
 
 

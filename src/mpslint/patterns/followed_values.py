@@ -10,6 +10,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.packages.consumers import given_to, reads_of
 from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.syntax.parameters import positional_parameters
 
 if TYPE_CHECKING:
@@ -247,10 +248,10 @@ def _taken_elsewhere(context: Context, call: ast.Call, given: ast.AST) -> Taken 
         function = found.bindings[0].node
         return _given_to(found.context, function, call, given, 0)
     owner = class_of(context, call.func.value) if isinstance(call.func, ast.Attribute) else None
-    for item in owner[1].body if owner is not None else ():
-        if owner is not None and isinstance(item, FUNCTIONS) and item.name == call.func.attr:  # type: ignore[attr-defined]
-            return _given_to(owner[0], item, call, given, 1)
-    return None
+    method = method_of(owner[1], call.func.attr) if owner is not None else None  # type: ignore[attr-defined]
+    if owner is None or method is None:
+        return None
+    return _given_to(owner[0], method, call, given, 1)
 
 
 def class_of(context: Context, receiver: ast.expr) -> tuple[Context, ast.ClassDef] | None:

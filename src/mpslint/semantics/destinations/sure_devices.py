@@ -232,9 +232,7 @@ def _is_returned(context: Context, call: ast.Call, depth: int) -> bool:
 def _returns_device(context: Context, function: FunctionNode, depth: int) -> bool:
     if isinstance(function, ast.AsyncFunctionDef) or function.decorator_list:
         return False
-    returned = [
-        one.value for one in context.index.of(ast.Return) if context.index.function(one) is function
-    ]
+    returned = [one.value for one in context.index.returns(function)]
     if function.returns is not None and context.resolve(function.returns) == _KIND:
         return all(written_texts(context, [value]) is None for value in returned)
     if not returned or not _leaves(function.body):

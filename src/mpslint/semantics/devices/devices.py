@@ -19,6 +19,7 @@ from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, Index
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.syntax.parameters import defaults_of, positional_parameters
 from mpslint.semantics.values.values import FACTORIES, LIKE_FACTORIES, Kind, Values
 
@@ -218,10 +219,7 @@ class Devices:
         function: ast.AST | None = bindings[0].node
         skip = 0
         if isinstance(function, ast.ClassDef):
-            function = next(
-                (i for i in function.body if isinstance(i, FUNCTIONS) and i.name == "__init__"),
-                None,
-            )
+            function = method_of(function, "__init__")
             skip = 1
         if not isinstance(function, FUNCTIONS):
             return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.expressions import argument, keyword
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.syntax.parameters import required_parameters
 from mpslint.semantics.terms.facts_known import DEVICE_FACTS, NONE, Facts, common
 from mpslint.semantics.terms.sought import PLAIN, Sought
@@ -324,9 +325,7 @@ def settled_by_import(definition: Definition) -> Facts:
     if len(bindings) != 1:
         return NONE
     if isinstance(node, ast.ClassDef):
-        node = next(
-            (x for x in node.body if isinstance(x, FUNCTIONS) and x.name == "__init__"), node
-        )
+        node = method_of(node, "__init__") or node
     if not isinstance(node, FUNCTIONS):
         return NONE
     return context.guards.after(node) - _LOCAL

@@ -20,6 +20,7 @@ from mpslint.semantics.names.names import Names
 from mpslint.semantics.names.type_arms import is_of_type
 from mpslint.semantics.syntax.expressions import arguments_for, last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index, walk
+from mpslint.semantics.syntax.methods import methods_named
 from mpslint.semantics.syntax.parameters import given_for, positional_names, positional_parameters
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.placement import has_host_copy
@@ -199,7 +200,7 @@ class ForwardPasses:
             item
             for klass in self._index.of(ast.ClassDef)
             if self._values.is_module_class(klass)
-            for item in _methods(klass, "forward")
+            for item in methods_named(klass, "forward")
             if not _trains(item)
         ]
         reached.update((function, []) for function in todo)
@@ -232,9 +233,9 @@ class ForwardPasses:
             and target.value.id == "self"
             and (klass := self._index.enclosing(call, ast.ClassDef)) is not None
         ):
-            yield from _methods(klass, target.attr)
+            yield from methods_named(klass, target.attr)
             for held in self._held(klass, target.attr):
-                yield from _methods(held, "forward")
+                yield from methods_named(held, "forward")
 
     def _held(self, klass: ast.ClassDef, attribute: str) -> Iterator[ast.ClassDef]:
         """The classes of this file of which `klass` keeps an object as `self.attribute`."""
@@ -348,9 +349,3 @@ def _trains(function: FunctionNode) -> bool:
         if isinstance(call, ast.Call)
     }
     return {"backward", "step"} <= called
-
-
-def _methods(klass: ast.ClassDef, name: str) -> Iterator[FunctionNode]:
-    for item in klass.body:
-        if isinstance(item, FUNCTIONS) and item.name == name:
-            yield item

@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.syntax.ways_through import JUMPS
 
@@ -97,9 +98,9 @@ class _Way:
         own = self.index.parents.get(self._within[-1])
         at = next((number for number, one in enumerate(self._line) if one is own), 0)
         for one in self._line[at + 1 :]:
-            for item in one.body:
-                if isinstance(item, FUNCTIONS) and item.name == name:
-                    return item
+            method = method_of(one, name)
+            if method is not None:
+                return method
         return None
 
     def _block(self, block: list[ast.stmt], is_set: bool, own: str) -> bool:

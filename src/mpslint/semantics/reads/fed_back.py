@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, walk
+from mpslint.semantics.syntax.index import FunctionNode, walk
+from mpslint.semantics.syntax.methods import methods_named
 from mpslint.semantics.syntax.parameters import positional_names
 
 if TYPE_CHECKING:
@@ -95,9 +96,8 @@ def _methods(context: Context, name: str) -> Iterator[tuple[Context, FunctionNod
                 if definition is not None and isinstance(one.node, ast.ClassDef):
                     found.append((definition.context, one.node))
     for where, owner in found:
-        for item in owner.body:
-            if isinstance(item, FUNCTIONS) and item.name == name:
-                yield where, item
+        for method in methods_named(owner, name):
+            yield where, method
 
 
 def _parameter(method: FunctionNode, place: int | str | None) -> str | None:

@@ -124,10 +124,7 @@ def _returns_numbers(context: Context, call: ast.Call, steps: int) -> bool:
         functions = [item for item in made if isinstance(item, FUNCTIONS)]
         if made and len(functions) == len(made):
             returned = [
-                item.value
-                for function in functions
-                for item in ast.walk(function)
-                if isinstance(item, ast.Return) and context.index.function(item) is function
+                item.value for function in functions for item in context.index.returns(function)
             ]
             return bool(returned) and all(
                 item is not None and is_made_of_numbers(context, item, steps) for item in returned

@@ -14,6 +14,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.saved.file_names import spelling_of
 from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.syntax.order import precedes
 from mpslint.semantics.syntax.parameters import defaults_of, positional_parameters
 
@@ -133,12 +134,6 @@ def _defined(context: Context, name: ast.expr) -> tuple[Context, ast.AST] | None
     if found is None or len(found.bindings) != 1:
         return None
     return found.context, found.bindings[0].node
-
-
-def method_of(cls: ast.AST, name: str) -> FunctionNode | None:
-    """A method that stands in the body of a class."""
-    body = cls.body if isinstance(cls, ast.ClassDef) else ()
-    return next((x for x in body if isinstance(x, FUNCTIONS) and x.name == name), None)
 
 
 def _places(helper: _Helper, step: ast.Call) -> Iterator[ast.expr]:

@@ -54,8 +54,8 @@ def _compares(context: Context, function: FunctionNode) -> bool:
                 return False  # A model that it is given: then this is a step, or an evaluation.
     returns = [
         part
-        for item in context.index.of(ast.Return)
-        if context.index.function(item) is function and item.value is not None
+        for item in context.index.returns(function)
+        if item.value is not None
         for part in (item.value.elts if isinstance(item.value, ast.Tuple) else [item.value])
     ]
     return any(context.values.of(part).loss for part in returns)

@@ -82,9 +82,7 @@ def _is_moved_by_callers(context: Context, name: ast.Name) -> bool:
 
 def _returns(context: Context, function: FunctionNode, name: ast.Name) -> bool:
     """Whether all that a function returns has what the name stands for in it."""
-    returned = [
-        item for item in context.index.of(ast.Return) if context.index.function(item) is function
-    ]
+    returned = context.index.returns(function)
     bindings = set(context.flow.reaching(name))
     return bool(returned) and all(
         any(

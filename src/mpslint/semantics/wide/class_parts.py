@@ -46,13 +46,6 @@ def spread(target: ast.expr, value: Value | None) -> Iterator[tuple[str, Value |
             yield from spread(one, part(value, at))
 
 
-def method_of(klass: ast.ClassDef, name: str) -> Function | None:
-    for one in klass.body:
-        if isinstance(one, FUNCTIONS) and one.name == name:
-            return one
-    return None
-
-
 def parts_named(klass: ast.ClassDef) -> frozenset[str]:
     """The methods, fields and attributes of the objects of a class."""
     found = {one.name for one in klass.body if isinstance(one, FUNCTIONS)}

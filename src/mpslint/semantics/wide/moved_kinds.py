@@ -12,8 +12,9 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.cuda_arms import cuda_arms
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.wide.bound_names import Binding
-from mpslint.semantics.wide.class_parts import is_static, method_of, parameters
+from mpslint.semantics.wide.class_parts import is_static, parameters
 from mpslint.semantics.wide.sample_kinds import SampleKinds
 from mpslint.semantics.wide.sample_scopes import Scope
 from mpslint.semantics.wide.sample_values import (

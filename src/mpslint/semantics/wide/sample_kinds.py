@@ -9,6 +9,7 @@ from mpslint.facts import batches
 from mpslint.facts.python_numbers import CONSTANTS
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.wide.bound_names import (
     APPENDED,
@@ -25,7 +26,6 @@ from mpslint.semantics.wide.class_parts import (
     imported_names,
     is_static,
     item,
-    method_of,
     parameters,
     parts_named,
     qualified,

@@ -67,6 +67,16 @@ MADE_WIDE = words(
 """Functions that make float64 of nothing, or of numbers, unless a dtype is given."""
 READ_WIDE = words("frombuffer fromfile")
 """Functions that take bytes for float64 unless a dtype is given."""
+DTYPE_AT = {
+    **dict.fromkeys(("zeros", "ones", "empty", "array", "asarray", "asanyarray"), 1),
+    **dict.fromkeys(("ascontiguousarray", "identity", "frombuffer", "fromiter", "fromfile"), 1),
+    **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "loadtxt", "genfromtxt"), 1),
+    **dict.fromkeys(("full", "full_like"), 2),
+    "eye": 3,
+    "geomspace": 4,
+    **dict.fromkeys(("linspace", "logspace"), 5),
+}
+"""Functions by where a dtype may be given without its name."""
 _SIZE_AT = {
     "rand": 0,
     "randn": 0,

@@ -347,14 +347,6 @@ SAID_WITHOUT_CUDA = (
 """What torch says in its errors on a Mac where CUDA or NCCL is asked for."""
 NOT_ON_MPS = frozenset({"float64", "complex128"})
 """Dtypes that MPS does not have: `TypeError: Cannot convert a MPS Tensor to float64`."""
-ARRAY_DTYPE_AT = {
-    **dict.fromkeys(("zeros", "ones", "empty", "array", "asarray", "asanyarray"), 1),
-    **dict.fromkeys(("ascontiguousarray", "identity", "frombuffer", "fromiter", "fromfile"), 1),
-    **dict.fromkeys(("zeros_like", "ones_like", "empty_like"), 1),
-    **dict.fromkeys(("full", "full_like"), 2),
-    "eye": 3,
-}
-"""Functions of NumPy by where a dtype may be given without its name."""
 _POINTS = words(
     "make_blobs make_circles make_classification make_friedman1 make_friedman2 make_friedman3"
     " make_gaussian_quantiles make_moons make_regression make_s_curve make_swiss_roll"

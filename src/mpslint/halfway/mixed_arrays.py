@@ -7,18 +7,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
+from mpslint.facts import arrays as facts
 from mpslint.halfway.unread_arrays import TENSORS, is_narrow
-from mpslint.semantics.syntax.expressions import keyword, root_name, root_of
+from mpslint.semantics.syntax.expressions import argument, keyword, root_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, below, walk
 
-# Fact: NumPy's documentation: the `dtype` of these is float64 by default.
-_WIDE = frozenset(
-    {"loadtxt", "genfromtxt", "fromfile", "zeros", "ones", "empty", "eye", "identity", "linspace"}
-    | {"logspace", "geomspace", "rand", "randn", "random_sample", "standard_normal", "uniform"}
-    | {"normal"}
-)
-_ONE_ARGUMENT = frozenset({"loadtxt", "genfromtxt", "fromfile", "zeros", "ones", "empty"})
-"""Those that take a dtype second."""
 _NUMPY = frozenset({"np", "numpy"})
 _MAKING = frozenset({"from_numpy", *TENSORS})
 _MACHINE = ("cuda", "mps", "device")
@@ -94,12 +87,14 @@ def _wide_maker(value: ast.expr) -> ast.Call | None:
     value = root_of(value, ast.Subscript)
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return None
-    name = value.func.attr
-    if name not in _WIDE or keyword(value, "dtype") is not None:
+    if keyword(value, "dtype") is not None or root_name(value.func) not in _NUMPY:
         return None
-    if root_name(value.func) not in _NUMPY:
-        return None
-    return None if name in _ONE_ARGUMENT and len(value.args) > 1 else value
+    name, drawn = value.func.attr, facts.size_at(value.func.attr)
+    if drawn is not None:
+        return value if argument(value, drawn, "size") is not None else None
+    dtype_at = facts.DTYPE_AT.get(name, len(value.args))
+    is_wide = name in facts.MADE_WIDE or name in facts.READ_WIDE
+    return value if is_wide and dtype_at >= len(value.args) else None
 
 
 def _moves(

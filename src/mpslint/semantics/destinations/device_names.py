@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.terms.facts_known import BACKENDS, OTHER_DEVICES
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _CPU, _CUDA, _MPS = "cpu", "cuda", "mps"
-# Fact: `torch.device(...).type` is one of these, of those that torch places tensors on.
-_BACKENDS = frozenset({_CUDA, _MPS, "cpu", "xpu", "hip", "npu", "hpu", "xla", "meta", "tpu", "gpu"})
+_BACKENDS = frozenset({*BACKENDS, *OTHER_DEVICES, "hip", "gpu"})
+"""What is the name of a device where it stands among others."""
 _TYPED = "torch.cuda."
 """`"torch.cuda.FloatTensor"`, as `.type()` says of a tensor, beside `"torch.FloatTensor"`."""
 _KEEPING = frozenset({"lower", "strip", "partition", "split"})

@@ -7,7 +7,7 @@ import ast
 from mpslint.basics.words import words
 from mpslint.facts import arrays as facts
 from mpslint.facts.complex_numbers import COMPLEX
-from mpslint.facts.machines import ARRAY_DTYPE_AT, sklearn_arrays
+from mpslint.facts.machines import sklearn_arrays
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Binding, Names
 from mpslint.semantics.syntax.expressions import keyword
@@ -127,7 +127,7 @@ class ArrayDTypes:
         if not qualified.startswith("numpy."):
             return None
         last = qualified.rsplit(".", 1)[-1]
-        place = ARRAY_DTYPE_AT.get(last)
+        place = facts.DTYPE_AT.get(last)
         if given is None and place is not None and len(node.args) > place:
             given = node.args[place]
         if given is not None:

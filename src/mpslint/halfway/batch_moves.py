@@ -13,6 +13,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.syntax.parameters import positional_names
+from mpslint.semantics.terms.facts_known import backend_word
 
 if TYPE_CHECKING:
     from mpslint.semantics.wide.class_parts import Function
@@ -281,7 +282,7 @@ def _is_plain(function: ast.expr) -> bool:
 
 def _is_device(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and node.value.partition(":")[0] == "cuda"
+        return backend_word(node) == "cuda"
     if isinstance(node, ast.Call):
         return _is_device(node.func)
     if isinstance(node, ast.Subscript):

@@ -8,6 +8,7 @@ from collections.abc import Container
 from mpslint.facts.priors import names_device
 from mpslint.semantics.syntax.expressions import last_name, root_name
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.terms.facts_known import backend_word
 
 PLAIN_BUILTINS = frozenset(
     {"len", "int", "float", "bool", "str", "print", "range", "repr", "open", "hasattr", "format"}
@@ -78,7 +79,7 @@ def is_plain(default: ast.expr | None) -> bool:
 def names_place(given: ast.expr) -> bool:
     """Whether something says, or holds by its name, where tensors go."""
     if isinstance(given, ast.Constant):
-        return isinstance(given.value, str) and given.value.partition(":")[0] in ("cuda", "mps")
+        return backend_word(given) in ("cuda", "mps")
     name = last_name(given)
     return names_device(name)
 

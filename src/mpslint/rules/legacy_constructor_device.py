@@ -47,6 +47,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.purpose.test_files import is_test_file
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.parameters import positional_parameters
+from mpslint.semantics.terms.facts_known import backend_word
 from mpslint.semantics.terms.legacy_types import DTYPE_OF_TYPE
 from mpslint.sources.opening import is_notebook
 
@@ -128,5 +129,5 @@ def _is_never_given(context: Context, given: ast.expr) -> bool:
 def _is_on_host(context: Context, given: ast.expr) -> bool:
     """Whether the device is the CPU, or none is given; or it is a text, which is told elsewhere."""
     if isinstance(given, ast.Constant):
-        return given.value is None or str(given.value).partition(":")[0] in ("cpu", "cuda")
+        return given.value is None or backend_word(given) in ("cpu", "cuda")
     return context.values.of(given).on_cpu or context.guards.has(given, "cpu")

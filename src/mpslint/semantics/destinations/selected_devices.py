@@ -18,6 +18,7 @@ from mpslint.semantics.destinations.cuda_machine import (
 from mpslint.semantics.devices.gpu_numbers import type_given
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.syntax.parameters import given_for
+from mpslint.semantics.terms.facts_known import backend_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,7 @@ def picks_cuda(context: Context, node: ast.expr, depth: int = _DEPTH) -> bool:
     if depth <= 0:
         return False
     if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and node.value.split(":")[0] == "cuda"
+        return backend_word(node) == "cuda"
     if isinstance(node, ast.IfExp):
         return _conditional(context, node, depth)
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):

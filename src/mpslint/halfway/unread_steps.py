@@ -10,7 +10,6 @@ from collections.abc import Container, Iterator, Sequence
 
 from mpslint.basics.brief import brief
 from mpslint.facts.priors import names_device
-from mpslint.halfway.mixed_arrays import moved_on_some_way
 from mpslint.halfway.unread_arrays import TENSORS, Arrays, is_narrow
 from mpslint.halfway.unread_parts import is_device, moved_parts
 from mpslint.semantics.syntax.expressions import keyword, last_name, root_name
@@ -59,9 +58,6 @@ class Steps:
         self._calls = b"torch" in text and _CALLED.search(text) is not None
         self._arrays = self._calls and _MAKES_OF_ARRAYS.search(text) is not None
         self._batches = moves and any(name.encode() + b"(" in text for name in TENSORS)
-        self._ways = (
-            moves and (self._arrays or self._batches) and (b"np." in text or b"numpy." in text)
-        )
         self._tests = b"is_cuda" in text or (b"type" in text and b"cuda" in text)
         self._classes = moves and b"device" in text and (b"np" in text or b"numpy" in text)
         self._dtypes = moves and any(word in words for word in _DTYPE_WORDS)
@@ -100,9 +96,6 @@ class Steps:
             if self._batches and isinstance(node, (*FUNCTIONS, ast.Module)):
                 for call in moved_parts(node, defined):
                     yield call.lineno, f"{_text(call)} {_WIDE}"
-            if self._ways and isinstance(node, (*FUNCTIONS, ast.Module)):
-                for call, wide in moved_on_some_way(node, _says_no_dtype):
-                    yield call.lineno, f"{_text(call)} {_WIDE}: {_text(wide)}"
             if isinstance(node, ast.Call):
                 why = _of_call(node, arrays) if self._calls else ""
                 if not why and tests and _hands_on(node, flags):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts import batches
 from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn, is_cast
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, names_in
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.wide.sample_values import ANY, PLAIN, WIDE
@@ -162,7 +162,7 @@ def _named(loop: ast.For) -> Iterator[tuple[str, Key]]:
     """The names that a loop gives the parts of a batch, also below a number of the turn, and of
     several loaders at once."""
     target = loop.target
-    calls = {node.id for node in walk(loop.iter) if isinstance(node, ast.Name)}
+    calls = names_in(loop.iter)
     if isinstance(target, ast.Tuple) and len(target.elts) == 2:
         if "enumerate" in calls or (isinstance(target.elts[1], ast.Tuple) and "zip" not in calls):
             target = target.elts[1]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.patterns.only_shown import shows_what_raises
 from mpslint.patterns.text import alone_on_lines, replace_span
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.syntax.ways_through import JUMPS
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _parts(context: Context, block: ast.If, arms: Arms) -> _Parts | None:
     elif rest and arms.on_mps:
         return None  # What is there for all other machines is there for MPS, too.
     found = _Parts(block, block.body, on_mps, rest)
-    asked = {item.id for item in ast.walk(block.test) if isinstance(item, ast.Name)}
+    asked = names_in(block.test)
     for arm in found[1:]:
         above = block.lineno
         for item in arm:

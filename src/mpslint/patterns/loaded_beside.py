@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.expressions import keyword, root_name
+from mpslint.semantics.syntax.expressions import keyword, names_in, root_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -66,10 +66,7 @@ def _operations(context: Context, function: ast.AST | None) -> Iterator[list[set
     for kind in (ast.BinOp, ast.Compare, ast.AugAssign, ast.Call):
         for node in context.index.of(kind):
             if context.index.function(node) is function:
-                yield [
-                    {one.id for one in ast.walk(side) if isinstance(one, ast.Name)}
-                    for side in _sides(context, node)
-                ]
+                yield [names_in(side) for side in _sides(context, node)]
 
 
 def _sides(context: Context, node: ast.AST) -> list[ast.expr]:

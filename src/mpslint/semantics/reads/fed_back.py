@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.syntax.index import FunctionNode, walk
 from mpslint.semantics.syntax.methods import methods_named
 from mpslint.semantics.syntax.parameters import positional_names
@@ -112,13 +113,9 @@ def _works_through(context: Context, method: FunctionNode, name: str | None) -> 
     if name is None:
         return False
     for item in walk(method):
-        if isinstance(item, ast.For) and _has(item.iter, name):
+        if isinstance(item, ast.For) and name in names_in(item.iter):
             return True
-        if isinstance(item, ast.Call) and any(_has(given, name) for given in item.args):
+        if isinstance(item, ast.Call) and any(name in names_in(given) for given in item.args):
             if (context.resolve(item.func) or "").startswith("numpy."):
                 return True
     return False
-
-
-def _has(node: ast.expr, name: str) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == name for item in walk(node))

@@ -15,7 +15,7 @@ from mpslint.semantics.saved.file_names import pattern_of, spelling_of
 from mpslint.semantics.saved.kept_numbers import is_made_of_numbers
 from mpslint.semantics.saved.numbered_files import numbered_place
 from mpslint.semantics.saved.written_by_helpers import only_fills_a_gap, written_by_helpers
-from mpslint.semantics.syntax.expressions import argument
+from mpslint.semantics.syntax.expressions import argument, names_in
 from mpslint.semantics.syntax.index import LOOPS
 from mpslint.semantics.syntax.order import precedes
 from mpslint.semantics.terms.value import Kind
@@ -109,7 +109,7 @@ def _counts(loop: ast.AST, target: ast.Call) -> bool:
     """Whether a place is made of the number of the turn."""
     if not isinstance(loop, ast.For | ast.AsyncFor):
         return False
-    turn = {item.id for item in ast.walk(loop.target) if isinstance(item, ast.Name)}
+    turn = names_in(loop.target)
     return any(isinstance(item, ast.Name) and item.id in turn for item in target.args)
 
 

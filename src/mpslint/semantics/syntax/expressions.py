@@ -6,6 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import TypeGuard, TypeVar
 
+from mpslint.semantics.syntax.index import walk
+
 N = TypeVar("N", bound=ast.AST)
 
 
@@ -30,6 +32,11 @@ def root_name(node: ast.AST, *links: type[ast.expr]) -> str | None:
     """The name that a chain begins with; None: it begins with something else."""
     found = root_of(node, *links)
     return found.id if isinstance(found, ast.Name) else None
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that stand anywhere in a node, be they read or bound there."""
+    return {item.id for item in walk(node) if isinstance(item, ast.Name)}
 
 
 def taken_by(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
@@ -107,7 +114,7 @@ def is_main_block(node: ast.AST) -> TypeGuard[ast.If]:
 
 def asks_for_name(test: ast.expr) -> bool:
     """Whether a test asks, among other things, whether the module is the program itself."""
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+    return "__name__" in names_in(test)
 
 
 def is_path(node: ast.AST) -> bool:

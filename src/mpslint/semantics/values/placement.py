@@ -13,7 +13,13 @@ from mpslint.facts.priors import matches, names_device
 from mpslint.semantics.guards.guards import Guards
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Binding, Names
-from mpslint.semantics.syntax.expressions import arguments_for, keyword, last_name, root_of
+from mpslint.semantics.syntax.expressions import (
+    arguments_for,
+    keyword,
+    last_name,
+    names_in,
+    root_of,
+)
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index
 from mpslint.semantics.terms.facts_known import Facts
 from mpslint.semantics.terms.value import Kind
@@ -313,7 +319,7 @@ class Placement:
             or not any(True for _ in _host_copies([value]))
         ):
             return False
-        return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value))
+        return name in names_in(value)
 
 
 def _is_on_cuda(test: ast.expr, outcome: bool) -> bool:

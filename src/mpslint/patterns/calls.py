@@ -47,6 +47,15 @@ def _target(call: ast.Call) -> ast.expr | None:
 OWN_CUDA = ".cuda() may be a method of this file, which .to() would not call"
 
 
+def rebinds(context: Context, call: ast.Call) -> bool:
+    """`x = x.cuda()`: without the call, `x` is what it was."""
+    statement = context.index.parents[call]
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    assert isinstance(call.func, ast.Attribute)
+    return ast.unparse(statement.targets[0]) == ast.unparse(call.func.value)
+
+
 def overrides_cuda(context: Context, call: ast.Call) -> bool:
     """Whether `.cuda()` is, or may be, a method of the project itself, which `.to()` leaves out."""
     assert isinstance(call.func, ast.Attribute)

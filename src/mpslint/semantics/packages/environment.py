@@ -84,6 +84,15 @@ def writes(context: Context, prefix: str) -> Iterator[Write]:
                 yield write
 
 
+def late_writes(context: Context, prefix: str) -> Iterator[tuple[Write, ast.stmt]]:
+    """Those that a process makes for itself when torch is loaded already, each with the statement
+    that loads it."""
+    for write in writes(context, prefix):
+        loaded = torch_import_before(context, write.node) if write.own_process else None
+        if loaded is not None:
+            yield write, loaded
+
+
 def _write(context: Context, key: ast.Constant, name: str) -> Write | None:
     parent = context.index.parents[key]
     if isinstance(parent, ast.Subscript) and parent.slice is key:

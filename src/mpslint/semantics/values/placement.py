@@ -237,18 +237,24 @@ class Placement:
 
     def _in_other_arm(self, node: ast.expr) -> ast.AST | None:
         wanted = _without_copies(node)
+        for test, outcome, other in self._other_arms(node):
+            if not self._implied(test, outcome).isdisjoint(_CUDA_FACTS):
+                for copy in _host_copies(other):
+                    if _without_copies(copy) == wanted:
+                        return copy
+        return None
+
+    def _other_arms(self, node: ast.expr) -> Iterator[tuple[ast.expr, bool, list[ast.AST]]]:
+        """The arms of the same function that are run in place of those in which a node stands, from
+        the nearest on, each with the test and the outcome that lead there."""
         child: ast.AST = node
         for parent in self._index.ancestors(node):
             if isinstance(parent, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
-                return None
+                return
             if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
                 other, outcome = _other_arm(parent, child)
-                if not self._implied(parent.test, outcome).isdisjoint(_CUDA_FACTS):
-                    for copy in _host_copies(other):
-                        if _without_copies(copy) == wanted:
-                            return copy
+                yield parent.test, outcome, other
             child = parent
-        return None
 
     def copied_where_it_is_on_cuda(self, node: ast.expr) -> ast.AST | None:
         """The copy that `node` gets where a tensor itself says that it is on CUDA (`x.is_cuda`),
@@ -258,17 +264,11 @@ class Placement:
         brings it to it.
         """
         wanted = _without_copies(node)
-        child: ast.AST = node
-        for parent in self._index.ancestors(node):
-            if isinstance(parent, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
-                return None
-            if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
-                other, outcome = _other_arm(parent, child)
-                if _is_on_cuda(parent.test, outcome):
-                    for read in _reads_by_numpy(other):
-                        if any(_without_copies(item) == wanted for item in _made_of(read)):
-                            return read
-            child = parent
+        for test, outcome, other in self._other_arms(node):
+            if _is_on_cuda(test, outcome):
+                for read in _reads_by_numpy(other):
+                    if any(_without_copies(item) == wanted for item in _made_of(read)):
+                        return read
         return None
 
     def _implied(self, test: ast.expr, outcome: bool) -> Facts:

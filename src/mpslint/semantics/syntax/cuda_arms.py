@@ -31,6 +31,15 @@ _NEITHER = Arms(False, False)
 _Given = Mapping[str, ast.expr]
 
 
+def holds_word(node: ast.AST) -> bool:
+    """Whether a node is a name, an attribute or a text that has `cuda` in it."""
+    if isinstance(node, ast.Attribute):
+        return _CUDA in node.attr
+    if isinstance(node, ast.Name):
+        return _CUDA in node.id
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and _CUDA in node.value
+
+
 def cuda_arms(test: ast.expr, given: _Given | None = None, depth: int = _DEEPEST) -> Arms:
     """What a test says of the machine: where it asks for CUDA what holds is for CUDA alone, and
     where it asks for anything else what does not hold is. `given`: what names stand for."""

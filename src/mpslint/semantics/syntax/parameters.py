@@ -14,6 +14,7 @@ def positional_parameters(arguments: ast.arguments) -> list[ast.arg]:
 
 
 def positional_names(arguments: ast.arguments) -> list[str]:
+    """Their names."""
     return [parameter.arg for parameter in positional_parameters(arguments)]
 
 

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.cuda_arms import holds_word
 from mpslint.semantics.syntax.expressions import root_name
 from mpslint.semantics.syntax.index import statements, walk
 from mpslint.semantics.syntax.node_kinds import of_kinds
@@ -179,12 +180,4 @@ def _names_cuda(choice: ast.If | ast.IfExp) -> bool:
         arms += [*choice.body, *choice.orelse]
     else:
         arms += [choice.body, choice.orelse]
-    return any(_says_cuda(item) for arm in arms for item in walk(arm))
-
-
-def _says_cuda(item: ast.AST) -> bool:
-    if isinstance(item, ast.Attribute):
-        return OWN_WORD in item.attr
-    if isinstance(item, ast.Name):
-        return OWN_WORD in item.id
-    return isinstance(item, ast.Constant) and isinstance(item.value, str) and OWN_WORD in item.value
+    return any(holds_word(item) for arm in arms for item in walk(arm))

@@ -1,5 +1,6 @@
-"""What a test that has failed leaves of a device: on a Mac what is not the CPU is MPS.
+"""What a test leaves of the names in it, where it holds and where it fails.
 
+Where it fails, on a Mac what is not the CPU is MPS:
 `if device.type == "cpu": ... elif device.type == "mps": ... else:` has a last arm for CUDA alone,
 and so has `if device.type == "cpu" or device.type == "mps": ... else:`. And a number of GPUs that
 is not above that of the machine's is 0 there at most: `if wanted > count: wanted = count`.

@@ -178,3 +178,30 @@ def test_what_numpy_makes_float64_of_is_known(cli: Cli, project: Path, made: str
 )
 def test_what_numpy_makes_none_of_is(cli: Cli, project: Path, made: str) -> None:
     assert is_moved_as_it_is(cli, project, f"x = {made}\nprint(torch.tensor(x).to(device))\n")
+
+
+SENT = (
+    "to_t = lambda a: torch.tensor(a, device=device)\n\n\ndef sent(wide):\n    {}:\n"
+    "        x = np.ones(3)\n    else:\n        x = np.ones(3, dtype=np.float32)\n"
+    "    return to_t(x)\n\n\nprint(sent(False))\n"
+)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "if not torch.cuda.is_available()",
+        "if device.type != 'cuda'",
+        "if torch.cuda.device_count() == 0",
+        "if wide or torch.cuda.is_available()",
+    ],
+)
+def test_an_arm_that_a_mac_takes_counts(cli: Cli, project: Path, test: str) -> None:
+    assert not is_moved_as_it_is(cli, project, SENT.format(test))
+
+
+@pytest.mark.parametrize(
+    "test", ["if torch.cuda.is_available()", "if wide and device.type == 'cuda'"]
+)
+def test_an_arm_for_cuda_alone_does_not(cli: Cli, project: Path, test: str) -> None:
+    assert is_moved_as_it_is(cli, project, SENT.format(test))

@@ -51,6 +51,21 @@ FAILING = {
             raise ValueError(d)
         """,
     ),
+    "two arms that end the program": (
+        11,
+        """\
+        import sys
+
+        def f(d):
+            if d.type == "cuda":
+                print(2)
+                sys.exit()
+            if d.type == "cpu":
+                print(1)
+                sys.exit()
+            raise ValueError(d)
+        """,
+    ),
     "an else": (
         8,
         """\

@@ -275,3 +275,29 @@ def test_who_is_turned_away_without_cuda_has_insisted_on_it() -> None:
 )
 def test_a_name_that_is_asked_for_beside_the_machine_is_a_switch(text: str) -> None:
     assert chosen(f"from settings import name\n{text}{USE}") == [ASK]
+
+
+LEFT = [
+    ("wanted > torch.cuda.device_count()", "wanted", "torch.cuda.device_count()", "wanted",
+     'x = torch.zeros(3, device="cuda:0") if wanted > 0 else torch.zeros(3)'),
+    ('args.device == "cuda" and not torch.cuda.is_available()', "device", '"cpu"', "args.device",
+     "x = torch.zeros(3, device=device)"),
+    ('not torch.cuda.is_available() and args.device.startswith("cuda")', "device", '"cpu"',
+     "args.device", "x = torch.zeros(3, device=device)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("test", "name", "holds", "fails", "use"), LEFT)
+def test_a_conditional_leaves_of_a_device_what_a_statement_leaves(
+    test: str, name: str, holds: str, fails: str, use: str
+) -> None:
+    head = (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--device", default="cuda")\n'
+        'parser.add_argument("--gpus", type=int, default=2)\n'
+        "args = parser.parse_args()\nwanted = args.gpus\n"
+    )
+    short = f"{head}{name} = {holds} if {test} else {fails}\n{use}\n"
+    long = f"{head}if {test}:\n    {name} = {holds}\nelse:\n    {name} = {fails}\n{use}\n"
+    assert literals(short) == literals(long)
+    assert chosen(short) == chosen(long) != []

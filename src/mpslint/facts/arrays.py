@@ -7,53 +7,49 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mpslint.basics.words import words
 from mpslint.facts.complex_numbers import COMPLEX, is_complex, made_by_numpy, met_by_number
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-INTEGERS = _words("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64")
+INTEGERS = words("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64")
 _NARROW = {
     **dict.fromkeys(("bool", "int8", "uint8"), "float16"),
     **dict.fromkeys(("int16", "uint16"), "float32"),
 }
 """What a function of each element makes of integers of few bits."""
-FLOATS = _words("float16 float32 float64")
+FLOATS = words("float16 float32 float64")
 INTEGER, REAL, NUMBER = "an integer", "a real", "a number"
 """Numbers of Python's, in place of a dtype: the last one is either of the others."""
 _NUMBERS = frozenset({INTEGER, REAL, NUMBER})
 _OF_ONE = {INTEGER: "int64", REAL: "float64", NUMBER: None, COMPLEX: "complex128"}
 """The dtype of the number that a function of NumPy makes of one of Python's."""
 
-MEANS = _words("mean std var median average nanmean nanstd nanvar nanmedian percentile quantile")
+MEANS = words("mean std var median average nanmean nanstd nanvar nanmedian percentile quantile")
 """What is float64 of integers, and keeps the dtype of floats: functions, some of them methods."""
-TOTALS = _words("sum prod cumsum cumprod nansum trace")
+TOTALS = words("sum prod cumsum cumprod nansum trace")
 """What keeps the dtype of what is added or multiplied."""
-EXTREMES = _words("max min amax amin nanmax nanmin ptp")
+EXTREMES = words("max min amax amin nanmax nanmin ptp")
 """What picks some of the items."""
-_OF_SEVERAL = _words("cumsum cumprod")
+_OF_SEVERAL = words("cumsum cumprod")
 """Of these what gives several numbers."""
-_KEPT_BY_METHOD = _words(
+_KEPT_BY_METHOD = words(
     """
     copy reshape transpose flatten ravel squeeze repeat clip take swapaxes round diagonal dot conj
     """
 )
 """More methods that keep the dtype of their array."""
-_OF_EACH = _words(
+_OF_EACH = words(
     """
     sin cos tan arcsin arccos arctan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p sqrt cbrt
     """
 )
 """What computes a number with a point of each element, as wide as the element is."""
-_OF_MATRICES = _words(
+_OF_MATRICES = words(
     """
     linalg.norm linalg.inv linalg.pinv linalg.solve linalg.cholesky linalg.det linalg.lstsq
     """
 )
 """What is float64 of integers as well."""
-_KEPT = _words(
+_KEPT = words(
     """
     abs square sort copy clip round tile repeat roll flip pad diff append reshape transpose
     expand_dims squeeze ascontiguousarray cumsum cumprod zeros_like ones_like empty_like
@@ -61,16 +57,26 @@ _KEPT = _words(
     """
 )
 """Functions whose array has the dtype of the one that they are given first."""
-_ALWAYS_WIDE = _words("cov corrcoef interp polyfit")
-MADE_WIDE = _words(
+_ALWAYS_WIDE = words("cov corrcoef interp polyfit")
+MADE_WIDE = words(
     """
     linspace logspace geomspace zeros ones empty eye identity hanning hamming blackman kaiser
     bartlett loadtxt genfromtxt random.dirichlet
     """
 )
 """Functions that make float64 of nothing, or of numbers, unless a dtype is given."""
-READ_WIDE = _words("frombuffer fromfile")
+READ_WIDE = words("frombuffer fromfile")
 """Functions that take bytes for float64 unless a dtype is given."""
+DTYPE_AT = {
+    **dict.fromkeys(("zeros", "ones", "empty", "array", "asarray", "asanyarray"), 1),
+    **dict.fromkeys(("ascontiguousarray", "identity", "frombuffer", "fromiter", "fromfile"), 1),
+    **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "loadtxt", "genfromtxt"), 1),
+    **dict.fromkeys(("full", "full_like"), 2),
+    "eye": 3,
+    "geomspace": 4,
+    **dict.fromkeys(("linspace", "logspace"), 5),
+}
+"""Functions by where a dtype may be given without its name."""
 _SIZE_AT = {
     "rand": 0,
     "randn": 0,
@@ -87,9 +93,9 @@ _SIZE_AT = {
     "normal": 2,
     "uniform": 2,
 }
-GENERATORS = _words("random.RandomState random.default_rng random.Generator")
+GENERATORS = words("random.RandomState random.default_rng random.Generator")
 """What makes an object that draws as the functions of `numpy.random` do."""
-_COUNTS = _words(
+_COUNTS = words(
     """
     argsort argmax argmin digitize searchsorted count_nonzero nonzero flatnonzero random.randint
     """
@@ -108,9 +114,9 @@ _OPERATORS = {
     "matmul": "MatMult",
     "outer": "Mult",
 }
-SKLEARN_WEIGHTS = _words("compute_class_weight compute_sample_weight")
+SKLEARN_WEIGHTS = words("compute_class_weight compute_sample_weight")
 """Functions of `sklearn.utils.class_weight`, which compute in float64 whatever they are given."""
-SCALERS = _words("StandardScaler MinMaxScaler MaxAbsScaler RobustScaler Normalizer")
+SCALERS = words("StandardScaler MinMaxScaler MaxAbsScaler RobustScaler Normalizer")
 """Classes of `sklearn.preprocessing` that keep floats as they are, and make float64 of integers."""
 
 
@@ -231,14 +237,14 @@ def together(left: str | None, right: str | None) -> str | None:
 # (`DataFrame.__init__`), seaborn 0.13, scikit-learn 1.5 (`check_array`), SciPy 1.13, NumPy
 # (`stack` and its like ask each part).
 _READING: dict[str, frozenset[str] | None] = {
-    "matplotlib.pyplot": _words(
+    "matplotlib.pyplot": words(
         """
         plot scatter bar barh hist hist2d imshow matshow fill_between step semilogx semilogy loglog
         contour contourf pcolormesh boxplot errorbar stem
         """
     ),
-    "pandas": _words("DataFrame Series"),
-    "numpy": _words("stack concatenate vstack hstack column_stack save savetxt"),
+    "pandas": words("DataFrame Series"),
+    "numpy": words("stack concatenate vstack hstack column_stack save savetxt"),
     **dict.fromkeys(
         (
             *("seaborn", "sklearn.metrics", "scipy.ndimage", "scipy.signal", "scipy.stats"),

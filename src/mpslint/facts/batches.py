@@ -10,12 +10,9 @@ it.
 
 from __future__ import annotations
 
+from mpslint.basics.words import words
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-TARGETS = _words(
+TARGETS = words(
     """
     cross_entropy nll_loss multi_margin_loss multilabel_margin_loss binary_cross_entropy huber_loss
     CrossEntropyLoss NLLLoss MultiMarginLoss MultiLabelMarginLoss BCELoss HuberLoss
@@ -24,28 +21,28 @@ TARGETS = _words(
 """Losses of torch, as functions and as modules, whose target is no float64."""
 INDICES = {"gather": 1, "scatter": 1, "scatter_": 1, "scatter_add_": 1, "index_select": 1}
 """Methods of which the argument at a place is an index."""
-INDEXING = _words("one_hot Embedding embedding bincount")
+INDEXING = words("one_hot Embedding embedding bincount")
 """Functions of torch that take whole numbers alone."""
-MASKING = _words("masked_fill masked_fill_ masked_select")
+MASKING = words("masked_fill masked_fill_ masked_select")
 """Methods whose first argument is a mask."""
-SHAPING = _words(
+SHAPING = words(
     """
     view reshape squeeze unsqueeze flatten permute transpose t contiguous expand repeat clone detach
     requires_grad_ view_as expand_as squeeze_ unsqueeze_ data pin_memory
     """
 )
 """Methods of a tensor that keep its dtype."""
-CASTING = _words("float long int half bfloat16 bool byte short char type astype type_as")
+CASTING = words("float long int half bfloat16 bool byte short char type astype type_as")
 """Methods that give another dtype, which is not float64 but where they are told so."""
-TENSORS_ALONE = _words(
+TENSORS_ALONE = words(
     """
     unsqueeze permute contiguous clone detach expand unsqueeze_ squeeze_ requires_grad_
     """
 )
 """Methods that no array of NumPy's and no number has."""
-MODULES_ALONE = _words("parameters zero_grad state_dict load_state_dict train eval")
+MODULES_ALONE = words("parameters zero_grad state_dict load_state_dict train eval")
 """Methods of a network, by which it is known."""
-ARRAY_SHAPING = _words(
+ARRAY_SHAPING = words(
     """
     reshape squeeze flatten transpose ravel copy view swapaxes repeat clip sum max min cumsum prod
     round permute take T real values data cpu numpy to_numpy contiguous detach clone expand
@@ -53,20 +50,20 @@ ARRAY_SHAPING = _words(
     """
 )
 """Methods and attributes that keep the dtype of an array or a tensor."""
-COUNTING = _words("index find rfind count argmax argmin argsort nonzero size dim numel")
+COUNTING = words("index find rfind count argmax argmin argsort nonzero size dim numel")
 """Methods that number or count items."""
-SPELLING = _words(
+SPELLING = words(
     """
     strip lstrip rstrip lower upper replace join decode format title zfill startswith endswith
     as_posix
     """
 )
 """Methods of texts that give a text or a truth."""
-COUNTING_BUILTINS = _words("int len ord hash id bool str repr isinstance any all callable")
+COUNTING_BUILTINS = words("int len ord hash id bool str repr isinstance any all callable")
 """What of Python's gives no fraction."""
-PICTURES = _words("cv2.imread cv2.cvtColor cv2.resize cv2.imdecode imageio.imread")
+PICTURES = words("cv2.imread cv2.cvtColor cv2.resize cv2.imdecode imageio.imread")
 """What gives an array of bytes."""
-LABELS = _words("samples targets imgs labels classes class_to_idx")
+LABELS = words("samples targets imgs labels classes class_to_idx")
 """What the classes of torchvision's data sets have: paths and whole numbers."""
-TORCH = _words("torch torchvision torchaudio kornia")
+TORCH = words("torch torchvision torchaudio kornia")
 """Packages whose functions give tensors that are not float64 unless they are told so."""

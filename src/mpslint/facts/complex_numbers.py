@@ -6,32 +6,29 @@ reference of NumPy 1.26 and 2.x. A complex tensor that is cast to a float loses 
 
 from __future__ import annotations
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from mpslint.basics.words import words
 
 COMPLEX = "a complex number"
 """A number of Python's, in place of a dtype."""
 _OF_FLOATS = {"float64": "complex128", "float32": "complex64", "float16": "complex32"}
 _OF_COMPLEX = {complex_: real for real, complex_ in _OF_FLOATS.items()}
-_MAKING_COMPLEX = _words(
+_MAKING_COMPLEX = words(
     """
     polar complex view_as_complex fft.fft fft.ifft fft.fft2 fft.ifft2 fft.fftn fft.ifftn fft.rfft
     fft.rfft2 fft.rfftn fft.ihfft linalg.eig linalg.eigvals
     """
 )
 """Functions of torch, whatever floats they are given."""
-_MAKING_REAL = _words(
+_MAKING_REAL = words(
     """
     view_as_real real imag abs absolute angle norm std var fft.irfft fft.irfft2 fft.irfftn fft.hfft
     linalg.norm linalg.vector_norm linalg.matrix_norm linalg.svdvals linalg.eigvalsh
     """
 )
 """Functions of torch and NumPy, and methods and attributes of what they make."""
-_OPEN = _words("stft istft")
+_OPEN = words("stft istft")
 """What is complex or not as it is told."""
-_REAL_OF_ARRAYS = _MAKING_REAL | _words("nanstd nanvar ptp")
+_REAL_OF_ARRAYS = _MAKING_REAL | words("nanstd nanvar ptp")
 
 
 def complex_of(dtype: str | None) -> str | None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mpslint.basics.words import words
+
 Answer = tuple[Any, Any, Any, Any, Any, Any]
 ANY = None
 """In an answer: not known."""
@@ -18,10 +20,6 @@ SEVERAL = "2+"
 """In an answer: a number of at least two."""
 ABSENT = "none"
 """In an answer: None."""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 _ON_CUDA: Answer = (True, True, False, True, False, False)
@@ -145,7 +143,7 @@ EFFECTS: dict[str, str] = {
 }
 """What a call does to the device, so that CUDA's way and MPS's can be compared."""
 
-OWN = _words(
+OWN = words(
     """
     CUDAGraph graph make_graphed_callables graph_pool_handle cudart _sleep MemPool use_mem_pool
     is_current_stream_capturing can_device_access_peer caching_allocator_alloc
@@ -189,7 +187,7 @@ ENABLED_AT = {
 """Which argument switches mixed precision off."""
 CUDA_SCALER = frozenset({"torch.cuda.amp.GradScaler", "torch.cuda.amp.grad_scaler.GradScaler"})
 
-FACTORIES = _words(
+FACTORIES = words(
     """
     zeros ones empty full rand randn randint randperm arange linspace eye tensor as_tensor
     zeros_like ones_like empty_like full_like rand_like randn_like randint_like logspace
@@ -199,29 +197,27 @@ FACTORIES = _words(
     """
 )
 """Functions of torch that make a tensor, on the default device unless they are told."""
-FLOAT_FACTORIES = _words(
+FLOAT_FACTORIES = words(
     """
     zeros ones empty rand randn linspace logspace eye hann_window hamming_window blackman_window
     kaiser_window bartlett_window
     """
 )
 """Those whose tensor has the default dtype."""
-INFERRING = _words(
-    "as_tensor asarray sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor complex"
-)
+INFERRING = words("as_tensor asarray sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor complex")
 """Those that stay on the device of a tensor they are given."""
-LIKE = _words("zeros_like ones_like empty_like full_like rand_like randn_like randint_like clone")
+LIKE = words("zeros_like ones_like empty_like full_like rand_like randn_like randint_like clone")
 LEGACY_FACTORIES = frozenset(TYPES) | {"Tensor"}
 """`torch.FloatTensor(...)`: always on the CPU."""
-NEW = _words("new_zeros new_ones new_empty new_full new_tensor new")
-HOST_METHODS = _words(
+NEW = words("new_zeros new_ones new_empty new_full new_tensor new")
+HOST_METHODS = words(
     """
     item tolist size dim numel nelement element_size stride is_contiguous data_ptr __len__
     ndimension get_device storage untyped_storage is_floating_point is_complex is_pinned
     """
 )
 """Methods of a tensor that answer with something on the host."""
-REDUCING = _words(
+REDUCING = words(
     """
     sum mean max min amax amin prod norm std var median mode logsumexp argmax argmin all any dot
     item count_nonzero nansum nanmean dist vdot
@@ -229,23 +225,23 @@ REDUCING = _words(
 )
 """Operators whose result may be without dimensions."""
 OF_OTHER_DTYPE: dict[str, str] = {
-    **dict.fromkeys(_words(
+    **dict.fromkeys(words(
         """
         gt lt ge le eq ne greater less greater_equal less_equal not_equal isnan isinf isfinite
         isclose isneginf isposinf isreal isin logical_and logical_or logical_not logical_xor any all
         signbit
         """
     ), "bool"),
-    **dict.fromkeys(_words(
+    **dict.fromkeys(words(
         """
         argsort argmax argmin argwhere nonzero count_nonzero searchsorted bucketize multinomial
         """
     ), "int64"),
 }  # fmt: skip
 """Functions and methods of tensors whose result is of this dtype, whatever they are given."""
-MIXING_LOSSES = _words("CTCLoss ctc_loss")
+MIXING_LOSSES = words("CTCLoss ctc_loss")
 """Losses whose targets and lengths may stay on the CPU."""
-MIXING_METHODS = _words(
+MIXING_METHODS = words(
     """
     copy_ to type type_as set_ data_ptr is_shared share_memory_ new_tensor register_hook equal
     __getitem__ backward index_put_ masked_fill masked_fill_ fill_ clamp clamp_
@@ -253,20 +249,20 @@ MIXING_METHODS = _words(
     """
 )
 """Methods that a tensor of another device may be given to."""
-MODULE_METHODS = _words(
+MODULE_METHODS = words(
     """
     eval train requires_grad_ half float bfloat16 share_memory apply to_empty compile
     """
 )
 """Methods of a module that give back the module."""
-MODULE_READS = _words(
+MODULE_READS = words(
     """
     state_dict parameters named_parameters buffers named_buffers children modules named_modules
     register_buffer register_hook register_forward_hook zero_grad load_state_dict
     register_parameter extra_repr get_submodule
     """
 )
-BARE_MODULES = _words(
+BARE_MODULES = words(
     """
     L1Loss NLLLoss PoissonNLLLoss GaussianNLLLoss KLDivLoss MSELoss BCELoss BCEWithLogitsLoss
     HingeEmbeddingLoss MultiLabelMarginLoss SmoothL1Loss HuberLoss SoftMarginLoss
@@ -351,22 +347,14 @@ SAID_WITHOUT_CUDA = (
 """What torch says in its errors on a Mac where CUDA or NCCL is asked for."""
 NOT_ON_MPS = frozenset({"float64", "complex128"})
 """Dtypes that MPS does not have: `TypeError: Cannot convert a MPS Tensor to float64`."""
-ARRAY_DTYPE_AT = {
-    **dict.fromkeys(("zeros", "ones", "empty", "array", "asarray", "asanyarray"), 1),
-    **dict.fromkeys(("ascontiguousarray", "identity", "frombuffer", "fromiter", "fromfile"), 1),
-    **dict.fromkeys(("zeros_like", "ones_like", "empty_like"), 1),
-    **dict.fromkeys(("full", "full_like"), 2),
-    "eye": 3,
-}
-"""Functions of NumPy by where a dtype may be given without its name."""
-_POINTS = _words(
+_POINTS = words(
     "make_blobs make_circles make_classification make_friedman1 make_friedman2 make_friedman3"
     " make_gaussian_quantiles make_moons make_regression make_s_curve make_swiss_roll"
 )
-_TABLES = _words(
+_TABLES = words(
     "load_breast_cancer load_diabetes load_digits load_iris load_wine fetch_california_housing"
 )
-_OF_FLOATS = _words(
+_OF_FLOATS = words(
     "make_friedman1 make_friedman2 make_friedman3 make_regression make_s_curve make_swiss_roll"
     " load_diabetes fetch_california_housing"
 )
@@ -394,7 +382,7 @@ SKIPS = frozenset(
 )
 """Calls, and exceptions, by which a test, or a file of them, says that it is not for a machine."""
 SKIPPING_METHODS = frozenset({"skipTest", "fail"})
-LOOKERS = _words(
+LOOKERS = words(
     """
     print str repr format len isinstance issubclass hasattr getattr type int bool id hash any all
     min max sorted setattr range enumerate zip set list tuple dict float abs sum round map filter
@@ -423,7 +411,7 @@ def gpu_argument(name: str) -> str:
 
 
 LOOKING_MODULES = ("logging.", "warnings.", "os.path.", "typing.", "re.", "json.", "loguru.")
-LOOKING_METHODS = _words(
+LOOKING_METHODS = words(
     """
     info debug warning warn error exception critical log format startswith endswith append get
     write join split replace index find add count lower upper strip print rule assertEqual
@@ -436,13 +424,13 @@ LOOKING_METHODS = _words(
 )
 """Methods that only look at what they are given, or keep it as it is; the last line's are those of
 `configparser`, which take the names of sections and options."""
-ERRORS = _words(
+ERRORS = words(
     """
     ValueError RuntimeError AssertionError NotImplementedError TypeError Exception ImportError
     EnvironmentError KeyError OSError SystemExit UserWarning Warning DeprecationWarning
     """
 )
-HARMLESS_KEYWORDS = _words(
+HARMLESS_KEYWORDS = words(
     """
     pin_memory non_blocking help reason default choices metavar dest type desc name title label
     prefix suffix message msg use_amp amp fp16 bf16 half use_fp16 mixed_precision tf32 use_half
@@ -458,9 +446,9 @@ OPTIONS = frozenset({"absl.flags.FLAGS", "tensorflow.app.flags.FLAGS"})
 TABLES_OF_OPTIONS = frozenset({"ray_actor_options"})
 """Keywords of decorators that are given more of their options."""
 
-DECLARING = _words("field Field ib attrib Option Argument option argument add_option")
+DECLARING = words("field Field ib attrib Option Argument option argument add_option")
 """Last names of functions by which a field or an option is declared, with its `default`."""
-CALLBACKS = _words(
+CALLBACKS = words(
     """
     pytorch_lightning.Callback pytorch_lightning.callbacks.Callback
     pytorch_lightning.callbacks.base.Callback lightning.Callback lightning.pytorch.Callback

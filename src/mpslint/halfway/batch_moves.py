@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 from mpslint.facts import batches
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.syntax.parameters import positional_names
+from mpslint.semantics.terms.facts_known import backend_word
 
 if TYPE_CHECKING:
     from mpslint.semantics.wide.class_parts import Function
@@ -157,7 +160,7 @@ class Turn:
 
     def _key_of_call(self, node: ast.Call) -> Key | None:
         function = node.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function) or ""
         if name in _WRAPPING and node.args and _is_plain(function):
             return self.key_of(node.args[0])
         if name in ("get", "pop") and isinstance(function, ast.Attribute) and node.args:
@@ -216,10 +219,10 @@ class Turn:
 
     def _used(self, node: ast.Call) -> None:
         function = node.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function) or ""
         if isinstance(function, ast.Call):
             made = function.func
-            name = made.attr if isinstance(made, ast.Attribute) else getattr(made, "id", "")
+            name = last_name(made) or ""
         told = {one.arg: one.value for one in node.keywords if one.arg}
         given = [*node.args[1:2], *(told[one] for one in ("target", "labels") if one in told)]
         if any(map(self.key_of, given)):
@@ -251,7 +254,7 @@ class Turn:
         if not any((*keys, *told.values())):
             return
         for function in self._known.functions(node.func):
-            names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+            names = positional_names(function.args)
             if isinstance(node.func, ast.Attribute) and names[:1] in (["self"], ["cls"]):
                 names = names[1:]
             pairs = {**dict(zip(names, keys, strict=False)), **told}
@@ -281,13 +284,13 @@ def _is_plain(function: ast.expr) -> bool:
 
 def _is_device(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and node.value.partition(":")[0] == "cuda"
+        return backend_word(node) == "cuda"
     if isinstance(node, ast.Call):
         return _is_device(node.func)
     if isinstance(node, ast.Subscript):
         at = node.slice
         return isinstance(at, ast.Constant) and isinstance(at.value, str) and names_device(at.value)
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    name = last_name(node) or ""
     return names_device(name)
 
 
@@ -296,10 +299,10 @@ def _named_device(node: ast.Call) -> Iterator[bool]:
 
 
 def _casts(node: ast.Call) -> bool:
-    if any(one.arg == "dtype" for one in node.keywords):
+    if keyword(node, "dtype") is not None:
         return True
     for one in node.args:
-        name = one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "")
+        name = last_name(one) or ""
         if name.startswith(_DTYPES) or name.endswith("dtype"):
             return True
         if isinstance(one, ast.IfExp):
@@ -318,6 +321,6 @@ def is_move(node: ast.Call, name: str) -> bool:
         return True
     if name != "to" or _casts(node):
         return False
-    if any(one.arg == "device" for one in node.keywords):
+    if keyword(node, "device") is not None:
         return True
     return bool(node.args) and _is_device(node.args[0])

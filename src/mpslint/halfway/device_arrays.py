@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.basics.brief import brief
 from mpslint.facts.priors import computes_on_host
+from mpslint.semantics.syntax.expressions import arguments_for, last_name, root_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.sources.screening import moves_something
 
@@ -139,7 +140,10 @@ class _Scope:
         if isinstance(statement, ast.Assign):
             self._assign(statement.targets, statement.value)
             for target in statement.targets:
-                if isinstance(target, ast.Subscript) and self._root(target) in self._arrays:
+                if (
+                    isinstance(target, ast.Subscript)
+                    and root_name(target, ast.Attribute, ast.Subscript) in self._arrays
+                ):
                     if self._is_moved(statement.value):
                         yield statement.lineno, ast.unparse(statement)
         elif isinstance(statement, ast.AugAssign | ast.AnnAssign) and statement.value is not None:
@@ -168,7 +172,7 @@ class _Scope:
                     self._arrays |= _names(target)
 
     def _is_host(self, function: ast.expr) -> bool:
-        return self._root(function) in self._hosts
+        return root_name(function, ast.Attribute, ast.Subscript) in self._hosts
 
     def _is_array(self, value: ast.expr) -> bool:
         return isinstance(value, ast.Call) and self._is_host(value.func)
@@ -184,12 +188,6 @@ class _Scope:
             for at, argument in enumerate(call.args)
             if at not in counts or isinstance(argument, ast.Starred)
         )
-
-    @staticmethod
-    def _root(node: ast.expr) -> str:
-        while isinstance(node, ast.Attribute | ast.Subscript):
-            node = node.value
-        return node.id if isinstance(node, ast.Name) else ""
 
     def _is_moved(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name):
@@ -244,13 +242,13 @@ def _takes_off(name: str) -> bool:
 
 def _is_device(call: ast.Call) -> bool:
     """Whether `.to(...)` names a device: by a name with that word, or by a text."""
-    every = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "device")]
+    every = arguments_for(call, 0, "device")
     for node in every:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return not node.value.startswith("cpu")
         if isinstance(node, ast.Call):
             return "cpu" not in ast.unparse(node)
-        text = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+        text = last_name(node) or ""
         if "dev" in text.lower():
             return True
     return False

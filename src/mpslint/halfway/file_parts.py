@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from mpslint.facts.priors import matches
-from mpslint.project.runs.left_behind import Part, Seen, is_program, parts, programs
+from mpslint.project.runs.left_behind import Part, Seen, parts, programs
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import is_main_block
 from mpslint.semantics.syntax.index import FUNCTIONS, statements, walk
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def placed_parts(tree: ast.Module) -> list[Part]:
 
 def _below_main(tree: ast.Module) -> Iterator[Part]:
     for one in tree.body:
-        if is_program(one):
+        if is_main_block(one):
             yield Part("", PROGRAM, one.lineno, one.end_lineno or one.lineno, frozenset())
 
 

@@ -19,8 +19,6 @@ from mpslint.halfway.foreign_names import (
     default_of,
     is_plain_function,
     parts,
-    place,
-    root,
 )
 from mpslint.halfway.plain_types import (
     OF_MODULES,
@@ -35,7 +33,9 @@ from mpslint.halfway.plain_types import (
     is_plain_type,
     names_place,
 )
+from mpslint.semantics.syntax.expressions import last_name, root_name, root_of
 from mpslint.semantics.syntax.index import FunctionNode, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters
 
 _KEEPING = frozenset({"object", "ABC", "Dataset", "IterableDataset", "Sampler"})
 """Bases of classes that keep what they are given as it is; a module would move what has tensors."""
@@ -218,10 +218,10 @@ class Flow:
         origin = self._imported(function)
         if origin is not None:
             return origin[0].takes(origin[1], call, value) and self._goes_on_as_host(call)
-        begun = root(function)
+        begun = root_name(function)
         if begun == "torch":
             return isinstance(function, ast.Attribute) and function.attr in TAKING
-        if begun in self._hosts or self._names.module_of(place(function)) in PLAIN_MODULES:
+        if begun in self._hosts or self._names.module_of(root_of(function)) in PLAIN_MODULES:
             return True
         if self._is_abroad(function):
             return True  # What becomes of it is asked where that foreign thing is named.
@@ -256,7 +256,7 @@ class Flow:
         if isinstance(owner, ast.ClassDef):
             is_made = function.name == "__init__"
             name = owner.name if is_made else function.name
-            by_class = any(root(one.func) == owner.name for one in calls) and not is_made
+            by_class = any(root_name(one.func) == owner.name for one in calls) and not is_made
             return None if by_class or self._others.is_read(name) else calls
         is_module = self._names.own_scope(owner) is self._names.top
         return None if is_module and self._others.is_taken(function.name) else calls
@@ -313,7 +313,7 @@ class Flow:
 
     def _keeps(self, owner: ast.ClassDef) -> bool:
         """Whether a class only keeps what it is given."""
-        names = [one.attr if isinstance(one, ast.Attribute) else root(one) for one in owner.bases]
+        names = [last_name(one) or root_name(one) for one in owner.bases]
         return not owner.keywords and _KEEPING.issuperset(names)
 
     # What a foreign thing is given.
@@ -390,7 +390,7 @@ class Flow:
         own = self._names.function_of(call)
         if own is not None:
             return self._returns_host(own)
-        begun = place(function)
+        begun = root_of(function)
         name = begun.id if isinstance(begun, ast.Name) else ""
         is_foreign = isinstance(begun, ast.Name) and self.is_foreign(begun)
         if is_foreign or name in self._hosts or self._names.module_of(begun) in PLAIN_MODULES:
@@ -431,7 +431,7 @@ class Flow:
     def _calls_back_host(self, function: FunctionNode) -> bool:
         """Whether what calls a function of the file gives it, and gets, what lies on the host."""
         given = function.args
-        every = (*given.posonlyargs, *given.args, *given.kwonlyargs)
+        every = explicit_parameters(given)
         if given.vararg or given.kwarg:
             return False
         return self._returns_host(function) and all(

@@ -10,7 +10,13 @@ import ast
 from collections.abc import Container, Iterator
 from typing import cast
 
+from mpslint.semantics.syntax.expressions import last_name, root_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, children, walk
+from mpslint.semantics.syntax.parameters import (
+    defaults_of,
+    explicit_parameters,
+    positional_parameters,
+)
 
 _SCOPES = (ast.Module, *FUNCTIONS, ast.Lambda, ast.ClassDef)
 FILLING = frozenset(
@@ -114,9 +120,9 @@ class Names:
             if not isinstance(call, ast.Call) or use not in call.args:
                 continue
             called = call.func
-            last = called.attr if isinstance(called, ast.Attribute) else root(called)
-            module = self.module_of(place(called))
-            if (module, last) in _OF_PATHS or (last == "open" and called is place(called)):
+            last = last_name(called) or root_name(called) or ""
+            module = self.module_of(root_of(called))
+            if (module, last) in _OF_PATHS or (last == "open" and called is root_of(called)):
                 return True
         return False
 
@@ -183,7 +189,7 @@ class Names:
         scope = self.scope_of(node)
         if not isinstance(scope, FUNCTIONS) or not isinstance(self.around[scope], ast.ClassDef):
             return False
-        first = [*scope.args.posonlyargs, *scope.args.args][:1]
+        first = positional_parameters(scope.args)[:1]
         return [one.arg for one in first] == [node.id] and not scope.decorator_list
 
     def function_of(self, call: ast.Call) -> FunctionNode | None:
@@ -384,7 +390,7 @@ def is_plain_function(function: FunctionNode) -> bool:
 def bound(call: ast.Call, function: FunctionNode, *, skips: bool) -> Bound | None:
     """`skips`: whether the first parameter is the object that a method is called on."""
     given = function.args
-    plain = [*given.posonlyargs, *given.args][skips:]
+    plain = positional_parameters(given)[skips:]
     names = [one.arg for one in plain]
     if any(isinstance(one, ast.Starred) for one in call.args) or len(call.args) > len(plain):
         return None
@@ -398,14 +404,7 @@ def bound(call: ast.Call, function: FunctionNode, *, skips: bool) -> Bound | Non
 
 
 def default_of(function: FunctionNode | ast.Lambda, parameter: ast.arg) -> ast.expr | None:
-    given = function.args
-    plain = [*given.posonlyargs, *given.args]
-    if parameter in plain:
-        at = plain.index(parameter) - len(plain) + len(given.defaults)
-        return given.defaults[at] if at >= 0 else None
-    if parameter in given.kwonlyargs:
-        return given.kw_defaults[given.kwonlyargs.index(parameter)]
-    return None
+    return dict(defaults_of(function.args)).get(parameter)
 
 
 def parts(target: ast.AST) -> Iterator[ast.AST]:
@@ -418,24 +417,7 @@ def parts(target: ast.AST) -> Iterator[ast.AST]:
         yield target
 
 
-def place(node: ast.expr) -> ast.expr:
-    """What an expression begins with: `args` of `args.sizes[0].get()`."""
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node
-
-
-def root(node: ast.expr) -> str:
-    found = place(node)
-    return found.id if isinstance(found, ast.Name) else ""
-
-
 def _parameters(function: FunctionNode | ast.Lambda) -> list[ast.arg]:
     given = function.args
     others = (given.vararg, given.kwarg)
-    return [
-        *given.posonlyargs,
-        *given.args,
-        *given.kwonlyargs,
-        *(one for one in others if one is not None),
-    ]
+    return [*explicit_parameters(given), *(one for one in others if one is not None)]

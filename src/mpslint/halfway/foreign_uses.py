@@ -11,6 +11,7 @@ import ast
 
 from mpslint.halfway.foreign_flow import Flow
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters
 
 _ASKING = frozenset({"isinstance", "issubclass", "hasattr"})
 _OF_PACKAGES = frozenset({"__version__", "__file__", "__name__", "__path__", "__doc__"})
@@ -59,7 +60,7 @@ class ForeignUses(Flow):
         if not isinstance(entry, FUNCTIONS) or decorator not in entry.decorator_list:
             return False
         given = entry.args
-        every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+        every = explicit_parameters(given)
         if not every or given.vararg or given.kwarg:
             return False
         inside = [one for one in walk(entry) if self._names.own_scope(one) is entry]

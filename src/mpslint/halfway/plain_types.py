@@ -6,7 +6,9 @@ import ast
 from collections.abc import Container
 
 from mpslint.facts.priors import names_device
+from mpslint.semantics.syntax.expressions import last_name, root_name
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.terms.facts_known import backend_word
 
 PLAIN_BUILTINS = frozenset(
     {"len", "int", "float", "bool", "str", "print", "range", "repr", "open", "hasattr", "format"}
@@ -77,8 +79,8 @@ def is_plain(default: ast.expr | None) -> bool:
 def names_place(given: ast.expr) -> bool:
     """Whether something says, or holds by its name, where tensors go."""
     if isinstance(given, ast.Constant):
-        return isinstance(given.value, str) and given.value.partition(":")[0] in ("cuda", "mps")
-    name = given.attr if isinstance(given, ast.Attribute) else getattr(given, "id", None)
+        return backend_word(given) in ("cuda", "mps")
+    name = last_name(given)
     return names_device(name)
 
 
@@ -86,8 +88,5 @@ def is_made_here(given: ast.AST | None, hosts: Container[str]) -> bool:
     """Whether nobody else has what is given: `[]`, `dict()`, `np.zeros(3)`."""
     if not isinstance(given, ast.Call):
         return isinstance(given, _DISPLAYS)
-    last = getattr(given.func, "id", getattr(given.func, "attr", ""))
-    begun: ast.AST = given.func
-    while isinstance(begun, ast.Attribute):
-        begun = begun.value
-    return last in MAKING or getattr(begun, "id", None) in hosts
+    last = last_name(given.func)
+    return last in MAKING or root_name(given.func, ast.Attribute) in hosts

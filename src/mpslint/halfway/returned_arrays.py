@@ -13,6 +13,7 @@ from mpslint.basics.brief import brief
 from mpslint.halfway import wide_batches
 from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn
 from mpslint.halfway.unread_arrays import NOT_MOVED, TENSORS
+from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.wide.class_parts import parameters
 from mpslint.semantics.wide.sample_values import (
@@ -186,7 +187,7 @@ class _Moves:
                     yield move.row, move.text, move.at, kind, part in turn.fed
 
     def _functions(self, function: ast.expr) -> list[Function]:
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function)
         found = self._functions_of(name) if name else []
         return found if len(found) == 1 else []
 
@@ -238,17 +239,17 @@ class _Returned(Turn):
         return super().key_of(node)
 
     def _key_of_call(self, node: ast.Call) -> Key | None:
-        name = _last(node.func)
+        name = last_name(node.func)
         if name in self._calls:
             return self._calls[name]
         if name == "next" and node.args:
             return self._inner if self.key_of(node.args[0]) == _EACH else None
         if name in _TENSORS and node.args:
-            return None if _names(node, "dtype") else self.key_of(node.args[0])
+            return None if keyword(node, "dtype") is not None else self.key_of(node.args[0])
         return super()._key_of_call(node)
 
     def _moved(self, node: ast.Call) -> None:
-        if _last(node.func) in _TENSORS and _names(node, "device"):
+        if last_name(node.func) in _TENSORS and keyword(node, "device") is not None:
             key = self._key_of_call(node)
             if key is not None and key != ALL:
                 row = self._row or node.lineno
@@ -278,14 +279,6 @@ class _Returned(Turn):
                 self._set(one, (len(target.elts), at))
         else:
             self._set(target, self._inner)
-
-
-def _last(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
-def _names(call: ast.Call, name: str) -> bool:
-    return any(one.arg == name for one in call.keywords)
 
 
 def _bodies(tree: ast.Module) -> Iterator[tuple[list[str] | None, list[ast.stmt]]]:

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from mpslint.semantics.syntax.expressions import last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
 NOT_MOVED = "cannot be moved to MPS"
@@ -54,9 +55,8 @@ class Arrays:
         """`torch.from_numpy(scores)`, of which nothing says that it is not float64."""
         while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == _SENT:
-                made = node.args[0] if node.args else None
-                while isinstance(made, ast.Subscript):  # A part of an array is of its dtype.
-                    made = made.value
+                # A part of an array is of its dtype.
+                made = root_of(node.args[0], ast.Subscript) if node.args else None
                 named = made.func if isinstance(made, ast.Call) else made
                 is_known = isinstance(named, ast.Name) and self._is_narrow(named.id)
                 is_known = is_known or (isinstance(made, ast.Call) and self._makes_known(made))
@@ -79,8 +79,7 @@ class Arrays:
         if node.func.attr not in _KEEPING or is_narrow(node) or not node.args:
             return False
         given = node.args[0]
-        while isinstance(given, ast.Subscript):
-            given = given.value
+        given = root_of(given, ast.Subscript)
         return not (isinstance(given, ast.Name) and self._is_narrow(given.id))
 
     def _is_narrow(self, name: str) -> bool:
@@ -113,10 +112,10 @@ class Arrays:
         """Whether a call says that what it makes is no float64; `asked`: the lists looked at."""
         if any(map(_says_narrow, call.keywords)) or _was_on_device(call):
             return True
-        name = _last(call.func)
+        name = last_name(call.func)
         if name == "astype" and call.args:
             given = call.args[0]
-            said = given.value if isinstance(given, ast.Constant) else _last(given)
+            said = given.value if isinstance(given, ast.Constant) else last_name(given)
             return said in _NARROW_DTYPES
         if ast.unparse(call.func).partition(".")[0] not in _NUMPY:
             return False
@@ -161,7 +160,7 @@ class Arrays:
                             found.setdefault(target.id, []).append(None)
                 elif isinstance(node, ast.AugAssign | ast.arg):
                     changed = node.target if isinstance(node, ast.AugAssign) else node
-                    name = changed.arg if isinstance(changed, ast.arg) else _last(changed)
+                    name = changed.arg if isinstance(changed, ast.arg) else last_name(changed) or ""
                     found.setdefault(name, []).append(None)
                 elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                     if node.attr in ("extend", "insert"):
@@ -209,10 +208,6 @@ class Arrays:
                     if not isinstance(node.ctx, ast.Load):
                         found.setdefault(ast.unparse(node), []).append(plain.get(node))
         return found
-
-
-def _last(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _is_empty_list(node: ast.expr) -> bool:
@@ -269,7 +264,7 @@ def _makers(function: ast.AST) -> Iterator[ast.Call]:
 
 def _says_narrow(given: ast.keyword) -> bool:
     value = given.value
-    said = value.value if isinstance(value, ast.Constant) else _last(value)
+    said = value.value if isinstance(value, ast.Constant) else last_name(value)
     return given.arg == "dtype" and said in _NARROW_DTYPES
 
 

@@ -9,7 +9,14 @@ from collections.abc import Collection, Container, Iterator
 
 from mpslint.facts.priors import names_device
 from mpslint.halfway.unread_arrays import JOINING, NARROW, TENSORS, is_of_numpy
+from mpslint.semantics.syntax.expressions import (
+    arguments_for,
+    keyword,
+    last_name,
+    root_name,
+)
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters
 
 _ARRAYS = JOINING | {"array", "asarray", "ascontiguousarray"}
 """Functions of NumPy whose array is as wide as what they are given."""
@@ -36,22 +43,22 @@ def moved_parts(scope: ast.AST, defined: Collection[str]) -> Iterator[ast.Call]:
             made: ast.expr = call
             if call.func.attr == "cuda" or (call.func.attr == "to" and is_device(call)):
                 made = call.func.value
-            elif not any(one.arg == "device" for one in call.keywords):
+            elif keyword(call, "device") is None:
                 continue
-            if not any(one.arg == "dtype" for one in call.keywords) and _is_part(made, parts):
+            if keyword(call, "dtype") is None and _is_part(made, parts):
                 yield call
 
 
 def is_device(call: ast.Call) -> bool:
     """Whether a call of `.to` names a device."""
-    every = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "device")]
-    return any(names_device(_last(one)) for one in every)
+    every = arguments_for(call, 0, "device")
+    return any(names_device(last_name(one)) for one in every)
 
 
 def _parameters(scope: ast.AST) -> Iterator[str]:
     if isinstance(scope, FUNCTIONS):
         arguments = scope.args
-        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        for one in explicit_parameters(arguments):
             yield one.arg
 
 
@@ -71,10 +78,7 @@ def _gives_parts(value: ast.expr, given: Container[str], defined: Container[str]
         return value.id in given
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return False
-    root: ast.expr = value.func
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    is_known = isinstance(root, ast.Name) and root.id in _LIBRARIES
+    is_known = root_name(value.func, ast.Attribute) in _LIBRARIES
     return not is_known and value.func.attr not in defined
 
 
@@ -83,7 +87,7 @@ def _is_part(node: ast.expr, parts: Container[str]) -> bool:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in TENSORS:
             made = node.args[0] if len(node.args) == 1 else None
-            says = any(one.arg == "dtype" for one in node.keywords)
+            says = keyword(node, "dtype") is not None
             return not says and _is_made_of(made, parts)
         if node.func.attr in NARROW:
             return False
@@ -93,11 +97,7 @@ def _is_part(node: ast.expr, parts: Container[str]) -> bool:
 
 def _is_made_of(node: ast.expr | None, parts: Container[str]) -> bool:
     while isinstance(node, ast.Call) and is_of_numpy(node.func):
-        if _last(node.func) not in _ARRAYS or len(node.args) != 1 or node.keywords:
+        if last_name(node.func) not in _ARRAYS or len(node.args) != 1 or node.keywords:
             return False
         node = node.args[0]
     return isinstance(node, ast.Name) and node.id in parts
-
-
-def _last(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -10,9 +10,9 @@ from collections.abc import Container, Iterator, Sequence
 
 from mpslint.basics.brief import brief
 from mpslint.facts.priors import names_device
-from mpslint.halfway.mixed_arrays import moved_on_some_way
 from mpslint.halfway.unread_arrays import NOT_MOVED, TENSORS, Arrays, is_narrow
 from mpslint.halfway.unread_parts import is_device, moved_parts
+from mpslint.semantics.syntax.expressions import keyword, last_name, root_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.syntax.saying import SAYING
 from mpslint.sources.screening import moves_something
@@ -58,9 +58,6 @@ class Steps:
         self._calls = b"torch" in text and _CALLED.search(text) is not None
         self._arrays = self._calls and _MAKES_OF_ARRAYS.search(text) is not None
         self._batches = moves and any(name.encode() + b"(" in text for name in TENSORS)
-        self._ways = (
-            moves and (self._arrays or self._batches) and (b"np." in text or b"numpy." in text)
-        )
         self._tests = b"is_cuda" in text or (b"type" in text and b"cuda" in text)
         self._classes = moves and b"device" in text and (b"np" in text or b"numpy" in text)
         self._dtypes = moves and any(word in words for word in _DTYPE_WORDS)
@@ -87,10 +84,10 @@ class Steps:
         given = [
             (name, one.value)
             for one in (nodes if tests else ())
-            if isinstance(one, ast.Assign) and (name := _last(one.targets[0]))
+            if isinstance(one, ast.Assign) and (name := last_name(one.targets[0]))
         ]
         asking = {name for name, value in given if _asks_type(value, frozenset())}
-        flags = {name for name, value in given if _last(value) == "is_cuda"}
+        flags = {name for name, value in given if last_name(value) == "is_cuda"}
         calls = (one for one in nodes if isinstance(one, ast.Call)) if self._classes else ()
         moves = [one.lineno for one in calls if _moved_alone(one)]
         arrays = Arrays(nodes if self._arrays else ())
@@ -99,9 +96,6 @@ class Steps:
             if self._batches and isinstance(node, (*FUNCTIONS, ast.Module)):
                 for call in moved_parts(node, defined):
                     yield call.lineno, f"{_text(call)} {_WIDE}"
-            if self._ways and isinstance(node, (*FUNCTIONS, ast.Module)):
-                for call, wide in moved_on_some_way(node, _says_no_dtype):
-                    yield call.lineno, f"{_text(call)} {_WIDE}: {_text(wide)}"
             if isinstance(node, ast.Call):
                 why = _of_call(node, arrays) if self._calls else ""
                 if not why and tests and _hands_on(node, flags):
@@ -170,16 +164,16 @@ def _of_call(call: ast.Call, arrays: Arrays) -> str:
 
 def _says_no_dtype(call: ast.Call) -> bool:
     """Whether a call moves to a device, and leaves the dtype as it is."""
-    name = _last(call.func)
+    name = last_name(call.func)
     told = len(call.args) + sum(one.arg == "device" for one in call.keywords)
     moved = name == "cuda" or (name == "to" and is_device(call) and told == 1)
-    return moved and not any(one.arg == "dtype" for one in call.keywords)
+    return moved and keyword(call, "dtype") is None
 
 
 def is_open(call: ast.Call) -> bool:
     """Whether an import by a call says nothing of what is imported: no text, and none it begins
     with. The module that something was defined in has been imported."""
-    if call.args and _last(call.args[0]) in ("__module__", "__name__", "__package__"):
+    if call.args and last_name(call.args[0]) in ("__module__", "__name__", "__package__"):
         return False
     return bool(call.args) and not beginning(call.args[0])
 
@@ -199,17 +193,13 @@ def beginning(node: ast.expr) -> str:
     return ""
 
 
-def _last(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
 def _kept_for_cuda(node: ast.If, asking: Container[str]) -> Iterator[ast.stmt]:
     """The device that a test for CUDA's type alone lets in."""
     if node.orelse or not _asks_type(node.test, asking):
         return
     for statement in node.body:
         if isinstance(statement, ast.Assign):
-            if any(names_device(_last(target)) for target in statement.targets):
+            if any(names_device(last_name(target)) for target in statement.targets):
                 yield statement
 
 
@@ -231,16 +221,16 @@ def _compares_type(node: ast.AST) -> bool:
     words = [one.value for one in walk(node) if isinstance(one, ast.Constant)]
     if "cuda" not in words or "mps" in words:
         return False
-    return any(_last(one) == "type" for one in walk(node))
+    return any(last_name(one) == "type" for one in walk(node))
 
 
 def _hands_on(call: ast.Call, flags: Container[str]) -> bool:
     """`to_tensor(x, cuda)` behind `cuda = net.weight.is_cuda`: what is done there on any other
     device than CUDA is what was done on the CPU."""
     given = [*call.args, *(one.value for one in call.keywords if one.arg not in _PINS)]
-    if not any(_last(one) == "is_cuda" or _last(one) in flags for one in given):
+    if not any(last_name(one) == "is_cuda" or last_name(one) in flags for one in given):
         return False
-    name = _last(call.func)
+    name = last_name(call.func) or ""
     is_unheard = name in _UNHEARD or name.startswith("assert")
     return not is_unheard and not ast.unparse(call.func).startswith("torch.")
 
@@ -279,14 +269,11 @@ def _is_of_numpy(node: ast.expr, owner: ast.ClassDef) -> bool:
     if isinstance(node, ast.Name):
         for one in walk(owner):
             if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Tuple):
-                if any(_last(item) == node.id for item in one.targets[0].elts):
+                if any(last_name(item) == node.id for item in one.targets[0].elts):
                     return isinstance(one.value, ast.Call) and "numpy" in ast.unparse(one.value)
         return False
     if isinstance(node, ast.Call):
-        root = node.func
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        return isinstance(root, ast.Name) and root.id in ("np", "numpy") and not is_narrow(node)
+        return root_name(node.func, ast.Attribute) in ("np", "numpy") and not is_narrow(node)
     if isinstance(node, ast.BinOp):
         return _is_of_numpy(node.left, owner) or _is_of_numpy(node.right, owner)
     return False
@@ -310,7 +297,7 @@ def _moved_before_the_dtype(scope: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _is_dtype(node: ast.expr) -> bool:
-    return any(word in _last(node).lower() for word in _OF_DTYPES)
+    return any(word in (last_name(node) or "").lower() for word in _OF_DTYPES)
 
 
 def takes_files(text: bytes) -> bool:
@@ -320,5 +307,5 @@ def takes_files(text: bytes) -> bool:
 def by_file(tree: ast.Module | None) -> Iterator[ast.Call]:
     """The calls that run a file found by its place."""
     for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Call) and _last(node.func) in _BY_FILE:
+        if isinstance(node, ast.Call) and last_name(node.func) in _BY_FILE:
             yield node

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from mpslint.facts.handed_tensors import HANDING
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.syntax.index import walk
 
 _RAISES = "may be given a tensor on MPS, which raises TypeError"
@@ -94,7 +95,7 @@ def _reads(nodes: Iterable[ast.AST], drawn: _Names, *, deep: bool = True) -> Ite
 
 
 def _names(target: ast.expr) -> _Names:
-    return frozenset(item.id for item in walk(target) if isinstance(item, ast.Name))
+    return frozenset(names_in(target))
 
 
 def _hands_out(node: ast.expr) -> bool:

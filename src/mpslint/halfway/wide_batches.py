@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 from mpslint.facts import batches
 from mpslint.halfway.batch_moves import ALL, EVERY, PARTS, Known, Move, Turn, is_cast
 from mpslint.halfway.unread_arrays import NOT_MOVED
+from mpslint.semantics.syntax.expressions import last_name, names_in
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.wide.sample_values import ANY, PLAIN, WIDE
 
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ class Loops:
         return turn
 
     def _functions(self, function: ast.expr) -> list[Function]:
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function) or ""
         found = self._functions_of(name) if name else []
         return found if len(found) == 1 else []
 
@@ -161,7 +163,7 @@ def _named(loop: ast.For) -> Iterator[tuple[str, Key]]:
     """The names that a loop gives the parts of a batch, also below a number of the turn, and of
     several loaders at once."""
     target = loop.target
-    calls = {node.id for node in walk(loop.iter) if isinstance(node, ast.Name)}
+    calls = names_in(loop.iter)
     if isinstance(target, ast.Tuple) and len(target.elts) == 2:
         if "enumerate" in calls or (isinstance(target.elts[1], ast.Tuple) and "zip" not in calls):
             target = target.elts[1]
@@ -224,7 +226,7 @@ def _given(tree: ast.Module) -> dict[str, list[ast.expr]]:
                 for alias in node.names:
                     found.setdefault(alias.asname or alias.name, [])
         elif isinstance(node, ast.arguments):
-            unknown |= {one.arg for one in (*node.posonlyargs, *node.args, *node.kwonlyargs)}
+            unknown |= {one.arg for one in explicit_parameters(node)}
     return {name: given for name, given in found.items() if name not in unknown}
 
 
@@ -252,7 +254,7 @@ def losses_of(tree: ast.Module) -> tuple[set[str], set[str]]:
                 break
             made = made.func.value  # `nn.NLLLoss().to(device)`
         function = made.func if isinstance(made, ast.Call) else made
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function) or ""
         for target in node.targets:
             if isinstance(target, ast.Name | ast.Attribute):
                 spelled = target.attr if isinstance(target, ast.Attribute) else target.id

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
+from mpslint.patterns.calls import rebinds
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.semantics.operands.made_of import made_beside, roots
@@ -80,7 +81,7 @@ def drop_gate(context: Context, gate: ast.If | ast.IfExp, moves: Sequence[ast.Ca
     if not isinstance(gate, ast.If) or gate.orelse or len(gate.body) != len(moves):
         return None
     kept = {context.index.statement(move) for move in moves if is_there(context, move)}
-    if kept != set(gate.body) or not all(_rebinds(context, move) for move in moves):
+    if kept != set(gate.body) or not all(rebinds(context, move) for move in moves):
         return None
     return delete_statement(context, gate)
 
@@ -89,7 +90,7 @@ def drop_move(context: Context, call: ast.Call) -> Fix | None:
     """The fix for such a move that no test is around; None: it is no such move."""
     if not is_there(context, call) or not isinstance(call.func, ast.Attribute):
         return None
-    if _rebinds(context, call):
+    if rebinds(context, call):
         edit = delete_statement(context, context.index.statement(call))
         return Fix(MESSAGE, (edit,), Applicability.SAFE, follows=True) if edit else None
     source = context.source
@@ -99,12 +100,3 @@ def drop_move(context: Context, call: ast.Call) -> Fix | None:
         return None
     edit = replace_span(source, start, end, "")
     return Fix(MESSAGE, (edit,), Applicability.SAFE, follows=True)
-
-
-def _rebinds(context: Context, call: ast.Call) -> bool:
-    """`x = x.cuda()`"""
-    statement = context.index.parents[call]
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return False
-    assert isinstance(call.func, ast.Attribute)
-    return ast.unparse(statement.targets[0]) == ast.unparse(call.func.value)

@@ -38,6 +38,7 @@ from mpslint.semantics.destinations.cuda_machine import outcome as on_cuda
 from mpslint.semantics.packages.flag_uses import foreign_mover, parting
 from mpslint.semantics.purpose.arm_tests import tests_around
 from mpslint.semantics.purpose.settled_moves import settled
+from mpslint.semantics.syntax.expressions import arguments_for, last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -113,7 +114,7 @@ def _to_tell_apart(
 
 def _numbered(call: ast.Call) -> bool:
     """`.cuda(1)`: a program for several GPUs."""
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    given = arguments_for(call, 0, "device")
     return any(isinstance(value, ast.Constant) for value in given)
 
 
@@ -192,7 +193,7 @@ def _only_talks(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return False
     function = statement.value.func
-    word = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    word = last_name(function)
     return word in _CPU_TALK
 
 

@@ -17,6 +17,8 @@ from mpslint.patterns.references import Reference
 from mpslint.patterns.selection import reference
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, insert, quote, replace, replace_span
+from mpslint.semantics.syntax.expressions import argument, arguments_for
+from mpslint.semantics.syntax.parameters import explicit_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +37,7 @@ OLD = "; no fix, since "
 
 def is_off(call: ast.Call) -> bool:
     """`enabled=False`, `torch.cuda.amp.autocast(False)`: it switches off on every device."""
-    given = [k.value for k in call.keywords if k.arg == "enabled"] + call.args[:1]
+    given = arguments_for(call, 0, "enabled")
     return any(isinstance(v, ast.Constant) and v.value is False for v in given)
 
 
@@ -67,7 +69,7 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
     if _for_nothing(context, call, device, scaler=scaler):
         return None
     head = device.type_text if scaler else f"device_type={device.type_text}"
-    enabled = _switch(call, 4 if scaler else 0)
+    enabled = argument(call, 4 if scaler else 0, "enabled")
     edits = list(device.edits)
     if holder == "torch.cuda.amp":
         torch = torch_name(context, call)
@@ -121,7 +123,7 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
     scaler = name == "GradScaler"
     if _for_nothing(context, call, device, scaler=scaler):
         return None
-    enabled = _switch(call, 5 if scaler else 2)
+    enabled = argument(call, 5 if scaler else 2, "enabled")
     test = _enabled(context, enabled, device, on_mps=_on_mps(context, call, scaler=scaler))
     if enabled is not None:
         both = (named, replace(source, enabled, test))
@@ -145,13 +147,6 @@ def _unpacks(call: ast.Call) -> bool:
     return any(isinstance(a, ast.Starred) for a in call.args) or any(
         keyword.arg is None for keyword in call.keywords
     )
-
-
-def _switch(call: ast.Call, position: int) -> ast.expr | None:
-    """What the call gives for `enabled`, by name or at its position."""
-    if len(call.args) > position:
-        return call.args[position]
-    return next((k.value for k in call.keywords if k.arg == "enabled"), None)
 
 
 def _opening(context: Context, call: ast.Call) -> int | None:
@@ -256,7 +251,7 @@ def _handed_tensor(context: Context, call: ast.Call) -> str | None:
     if any(context.index.function(one) is function for one in moves):
         return None
     arguments = function.args
-    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs][1:]
+    given = explicit_parameters(arguments)[1:]
     if len(given) != 1 or given[0].annotation is None or arguments.vararg or arguments.kwarg:
         return None
     (item,) = given

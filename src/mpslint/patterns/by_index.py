@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.patterns.calls import default_gpu, gpu_of
 from mpslint.patterns.numbered import is_numbered
 from mpslint.semantics.gpus.ranks import rank_of
+from mpslint.semantics.syntax.expressions import arguments_for
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -26,7 +27,7 @@ def leaves_index(context: Context, function: ast.AST | None = None) -> bool:
             if isinstance(call.func, ast.Attribute)
             and not context.resolve(call.func)
             and not context.guards.has(call, "cuda", "no-mps")
-            for given in [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+            for given in arguments_for(call, 0, "device")
             if not default_gpu(context, given)
             and rank_of(context, call) is None
             and gpu_of(call) is None

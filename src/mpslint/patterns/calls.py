@@ -15,7 +15,7 @@ from mpslint.patterns.text import holds_comment, quote, replace, replace_span
 from mpslint.semantics.destinations.sure_devices import may_be_text
 from mpslint.semantics.devices.gpu_numbers import number_beside, type_given, written_out
 from mpslint.semantics.reads.let_go import may_let_go
-from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.syntax.expressions import arguments_for, is_path
 from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def is_cuda_move(node: ast.AST) -> bool:
 
 def _target(call: ast.Call) -> ast.expr | None:
     """`"cuda"` or `torch.device("cuda")`, where `.to(...)` is given that."""
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    given = arguments_for(call, 0, "device")
     for value in given:
         inner = value
         if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
@@ -45,6 +45,15 @@ def _target(call: ast.Call) -> ast.expr | None:
 
 
 OWN_CUDA = ".cuda() may be a method of this file, which .to() would not call"
+
+
+def rebinds(context: Context, call: ast.Call) -> bool:
+    """`x = x.cuda()`: without the call, `x` is what it was."""
+    statement = context.index.parents[call]
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    assert isinstance(call.func, ast.Attribute)
+    return ast.unparse(statement.targets[0]) == ast.unparse(call.func.value)
 
 
 def overrides_cuda(context: Context, call: ast.Call) -> bool:
@@ -175,7 +184,7 @@ def _beside(context: Context, call: ast.Call) -> list[ast.Call]:
 
 def gpu_of(call: ast.Call) -> ast.expr | None:
     """The tensor whose GPU `.cuda(x.get_device())` goes to: wherever that lies, its device does."""
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    given = arguments_for(call, 0, "device")
     asked = given[0] if given else None
     if not isinstance(asked, ast.Call) or not isinstance(asked.func, ast.Attribute):
         return None
@@ -185,14 +194,14 @@ def gpu_of(call: ast.Call) -> ast.expr | None:
 
 def named_index(call: ast.Call) -> int | None:
     """The GPU that `.cuda(0)` names."""
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    given = arguments_for(call, 0, "device")
     value = given[0].value if given and isinstance(given[0], ast.Constant) else None
     return value if isinstance(value, int) else None
 
 
 def names_first_gpu(call: ast.Call) -> bool:
     """`.cuda(0)`, `.to("cuda:0")`, `torch.device("cuda:0")`: the first GPU, not the current."""
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    given = arguments_for(call, 0, "device")
     return any(
         isinstance(item, ast.Constant) and (item.value == "cuda:0" or type(item.value) is int)
         for value in given

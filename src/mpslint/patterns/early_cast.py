@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.patterns.text import replace_span
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.wide.late_casts import late_casts, may_cast_late
 
@@ -122,7 +123,7 @@ def may_be_wide(context: Context, base: ast.expr) -> bool:
 
 
 def _is_open(context: Context, call: ast.Call) -> bool:
-    if any(item.arg == "dtype" for item in call.keywords) or not call.args:
+    if keyword(call, "dtype") is not None or not call.args:
         return False
     if context.dtypes.tensor(call) not in (None, "float64"):
         return False

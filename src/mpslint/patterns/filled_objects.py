@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
 from mpslint.patterns.followed_values import class_of
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name, root_of
 from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def feeds_state_dict(context: Context, node: ast.expr, *, weights: bool) -> bool
 
 def _keeps(call: ast.Call) -> bool:
     """`m.load_state_dict(node, assign=True)`: its parameters are then what it is given."""
-    return len(call.args) > 2 or any(item.arg == "assign" for item in call.keywords)
+    return len(call.args) > 2 or keyword(call, "assign") is not None
 
 
 def _is_moved_after(context: Context, call: ast.Call) -> bool:
@@ -73,9 +73,7 @@ def _is_moved_after(context: Context, call: ast.Call) -> bool:
 
 def _is_left_alone(context: Context, receiver: ast.expr, first: ast.stmt, last: ast.stmt) -> bool:
     """Whether between two statements a module is set (`net.eval()`), and used for nothing else."""
-    root = receiver
-    while isinstance(root, ast.Attribute | ast.Subscript):
-        root = root.value
+    root = root_of(receiver, ast.Attribute, ast.Subscript)
     if not isinstance(root, ast.Name):
         return False
     start, end = context.source.span(first)[1], context.source.span(last)[0]
@@ -109,7 +107,7 @@ def _is_only_set(context: Context, use: ast.Name, spelled: str) -> bool:
 
 
 def _names_a_device(context: Context, move: ast.Call) -> bool:
-    if last_name(move.func) == "cuda" or any(item.arg == "device" for item in move.keywords):
+    if last_name(move.func) == "cuda" or keyword(move, "device") is not None:
         return True
     return any(
         context.values.of(item).kind in (Kind.DEVICE, Kind.DEVICE_STRING) for item in move.args[:1]

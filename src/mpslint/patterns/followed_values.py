@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.packages.consumers import given_to, reads_of
+from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.methods import method_of
+from mpslint.semantics.syntax.parameters import positional_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -74,8 +77,7 @@ def _targets(statement: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> list[ast.
     for target in targets:
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
         for part in parts:
-            while isinstance(part, ast.Subscript):
-                part = part.value  # `names[k] = checkpoint.pop(key)`
+            part = root_of(part, ast.Subscript)  # `names[k] = checkpoint.pop(key)`
             if not isinstance(part, ast.Name):
                 return None
             found.append(part)
@@ -185,14 +187,8 @@ def _of_joined(context: Context, parts: ast.List) -> list[ast.expr] | None:
     call = context.index.parents[parts]
     if not isinstance(call, ast.Call) or context.resolve(call.func) not in _JOINING:
         return None
-    roots = {ast.unparse(_root(part)) for part in parts.elts}
+    roots = {ast.unparse(root_of(part, ast.Subscript)) for part in parts.elts}
     return [call] if len(roots) == 1 and call.args[:1] == [parts] else None
-
-
-def _root(part: ast.expr) -> ast.expr:
-    while isinstance(part, ast.Subscript):
-        part = part.value
-    return part
 
 
 def is_table(context: Context, node: ast.expr) -> bool:
@@ -252,10 +248,10 @@ def _taken_elsewhere(context: Context, call: ast.Call, given: ast.AST) -> Taken 
         function = found.bindings[0].node
         return _given_to(found.context, function, call, given, 0)
     owner = class_of(context, call.func.value) if isinstance(call.func, ast.Attribute) else None
-    for item in owner[1].body if owner is not None else ():
-        if owner is not None and isinstance(item, FUNCTIONS) and item.name == call.func.attr:  # type: ignore[attr-defined]
-            return _given_to(owner[0], item, call, given, 1)
-    return None
+    method = method_of(owner[1], call.func.attr) if owner is not None else None  # type: ignore[attr-defined]
+    if owner is None or method is None:
+        return None
+    return _given_to(owner[0], method, call, given, 1)
 
 
 def class_of(context: Context, receiver: ast.expr) -> tuple[Context, ast.ClassDef] | None:
@@ -291,7 +287,7 @@ def _given_to(
         return None
     if any(isinstance(item, ast.Starred) for item in call.args):
         return None
-    positional = [*function.args.posonlyargs, *function.args.args][skipped:]
+    positional = positional_parameters(function.args)[skipped:]
     if isinstance(given, ast.keyword):
         parameter = given.arg
     else:
@@ -307,19 +303,6 @@ def _given_to(
         if isinstance(use.ctx, ast.Load) and where.names.owner(parameter, use) is scope
     ]
     return Taken(where, function, reads)
-
-
-def argument_for(function: ast.AST, call: ast.Call, parameter: str) -> ast.expr | None:
-    """What a call gives a parameter of the function."""
-    if not isinstance(function, FUNCTIONS):
-        return None
-    given = next((item.value for item in call.keywords if item.arg == parameter), None)
-    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
-    if given is not None or parameter not in names:
-        return given
-    bound = isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ["cls"])
-    place = names.index(parameter) - bound
-    return call.args[place] if 0 <= place < len(call.args) else None
 
 
 def callers(context: Context, function: FunctionNode) -> list[ast.expr] | None:

@@ -22,6 +22,11 @@ from mpslint.semantics.destinations.cuda_machine import outcome
 from mpslint.semantics.packages.consumers import given_to
 from mpslint.semantics.syntax.expressions import only_defines
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import (
+    defaults_of,
+    explicit_parameters,
+    positional_parameters,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -163,7 +168,7 @@ class _Following:
             function, _ = given_to(context, call, given)
             if function is None or use is call.func:
                 raise _Lost
-            names = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+            names = explicit_parameters(function.args)
             for one in names:
                 if _given(context, call, one, function) is given:
                     self._follow_parameter(one)
@@ -342,7 +347,7 @@ def _given(
             return keyword
         if keyword.arg is None:
             raise _Lost
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = positional_parameters(function.args)
     if parameter not in positional:
         return None
     skip = int(isinstance(context.index.parents[function], ast.ClassDef))
@@ -351,10 +356,4 @@ def _given(
 
 
 def _default(function: FunctionNode, parameter: ast.arg) -> ast.expr | None:
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = list(zip(reversed(positional), reversed(arguments.defaults), strict=False))
-    if any(one is parameter for one, _ in pairs):
-        return next(value for one, value in pairs if one is parameter)
-    keyword_only = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return next((value for one, value in keyword_only if one is parameter), None)
+    return dict(defaults_of(function.args)).get(parameter)

@@ -10,7 +10,7 @@ from mpslint.patterns.flat import of_chain, statement_of
 from mpslint.patterns.insertion import insert_before
 from mpslint.patterns.text import indent_unit, line_limit
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import is_main_test, last_name
+from mpslint.semantics.syntax.expressions import is_main_block, last_name, names_in
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, LOOPS
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _below_main(context: Context, node: ast.AST) -> ast.If | None:
     if context.index.function(node) is not None:
         return None
     for parent in context.index.ancestors(node):
-        if isinstance(parent, ast.If) and is_main_test(parent.test) and not parent.orelse:
+        if is_main_block(parent) and not parent.orelse:
             return parent
     return None
 
@@ -158,7 +158,7 @@ def _bound_in(
     first = first_in_need(context, owner.body, needing)
     # What is bound below `if __name__ == "__main__":` is the module's.
     around = context.tree if isinstance(owner, ast.If) else owner
-    taken = {item.id for item in ast.walk(around) if isinstance(item, ast.Name)}
+    taken = names_in(around)
     taken |= {item.arg for item in ast.walk(around) if isinstance(item, ast.arg)}
     name = next((name for name in names if name not in taken), None)
     if name is None or first is None:

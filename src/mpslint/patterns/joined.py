@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from mpslint.patterns.only_shown import shows_what_raises
 from mpslint.patterns.text import alone_on_lines, replace_span
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import names_in
+from mpslint.semantics.syntax.ways_through import JUMPS
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
     from mpslint.semantics.context import Context
 
 _HOME = "torch.cuda."
-_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 class Arms(NamedTuple):
@@ -83,7 +84,7 @@ def _parts(context: Context, block: ast.If, arms: Arms) -> _Parts | None:
     elif rest and arms.on_mps:
         return None  # What is there for all other machines is there for MPS, too.
     found = _Parts(block, block.body, on_mps, rest)
-    asked = {item.id for item in ast.walk(block.test) if isinstance(item, ast.Name)}
+    asked = names_in(block.test)
     for arm in found[1:]:
         above = block.lineno
         for item in arm:
@@ -92,7 +93,7 @@ def _parts(context: Context, block: ast.If, arms: Arms) -> _Parts | None:
             above = item.end_lineno or item.lineno
             for inner in ast.walk(item):
                 stored = isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-                if isinstance(inner, _LEAVING) or (stored and inner.id in asked):  # type: ignore[attr-defined]
+                if isinstance(inner, JUMPS) or (stored and inner.id in asked):  # type: ignore[attr-defined]
                     return None
     return found
 

@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_device
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, root_of
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -96,8 +96,7 @@ def named_at(context: Context, call: ast.Call, device: ast.expr) -> str | None:
 
 
 def _root(device: ast.expr) -> ast.Name | None:
-    while isinstance(device, ast.Attribute):
-        device = device.value
+    device = root_of(device, ast.Attribute)
     return device if isinstance(device, ast.Name) else None
 
 

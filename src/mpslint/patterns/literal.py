@@ -27,6 +27,7 @@ from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import holds_comment, insert, needs_parentheses, replace
 from mpslint.semantics.devices.gpu_numbers import number_beside
 from mpslint.semantics.packages.consumers import foreign_consumer
+from mpslint.semantics.syntax.parameters import positional_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -327,7 +328,7 @@ def _passed_to_device(context: Context, node: ast.expr, call: ast.AST) -> bool:
     function = bindings[0].node if len(bindings) == 1 else None
     if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
-    arguments = [*function.args.posonlyargs, *function.args.args]
+    arguments = positional_parameters(function.args)
     if node in call.args:
         position = call.args.index(node)
         return position < len(arguments) and takes_device(context, arguments[position])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.patterns.only_copied import goes_to_state_dict
 from mpslint.patterns.text import replace
-from mpslint.semantics.destinations.destinations import keyword
+from mpslint.semantics.syntax.expressions import keyword
 
 if TYPE_CHECKING:
     from mpslint.model import Edit

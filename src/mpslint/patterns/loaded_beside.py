@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.destinations.destinations import keyword
+from mpslint.semantics.syntax.expressions import keyword, names_in, root_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -51,7 +51,7 @@ def _names(context: Context, call: ast.Call) -> set[str]:
         size, hops = len(found), hops + 1
         for statement in context.index.of(ast.Assign):
             if context.index.function(statement) is function:
-                if context.index.within(call, statement) or _root(statement.value) in found:
+                if context.index.within(call, statement) or root_name(statement.value) in found:
                     found |= {
                         one.id
                         for target in statement.targets
@@ -61,22 +61,12 @@ def _names(context: Context, call: ast.Call) -> set[str]:
     return found
 
 
-def _root(node: ast.expr) -> str | None:
-    """`checkpoint` of `checkpoint["features"].float()`."""
-    while isinstance(node, ast.Subscript | ast.Attribute | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else None
-
-
 def _operations(context: Context, function: ast.AST | None) -> Iterator[list[set[str]]]:
     """The names in each operand of what reckons with several."""
     for kind in (ast.BinOp, ast.Compare, ast.AugAssign, ast.Call):
         for node in context.index.of(kind):
             if context.index.function(node) is function:
-                yield [
-                    {one.id for one in ast.walk(side) if isinstance(one, ast.Name)}
-                    for side in _sides(context, node)
-                ]
+                yield [names_in(side) for side in _sides(context, node)]
 
 
 def _sides(context: Context, node: ast.AST) -> list[ast.expr]:

@@ -33,6 +33,7 @@ from mpslint.patterns.text import (
 from mpslint.semantics.destinations.devices_in_use import device_in_use
 from mpslint.semantics.purpose.settled_moves import settled
 from mpslint.semantics.saved.checkpoints import storage_move
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
@@ -318,7 +319,7 @@ def _of_inputs(context: Context, call: ast.Call) -> Reference | None:
     moved_to = {
         ast.unparse(given)
         for move in context.index.calls.get("to", ())
-        for given in [*move.args[:1], *(k.value for k in move.keywords if k.arg == "device")]
+        for given in arguments_for(move, 0, "device")
         if context.values.of(given).kind in (Kind.DEVICE, Kind.DEVICE_STRING)
     }
     if at_hand is not None:

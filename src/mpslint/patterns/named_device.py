@@ -21,6 +21,7 @@ from mpslint.patterns.switches import asked
 from mpslint.patterns.text import holds_comment, quote, replace_span
 from mpslint.patterns.waits import waits_along
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.terms.facts_known import backend_word
 from mpslint.semantics.values.values import Kind
 
@@ -67,7 +68,7 @@ def mps_beside_named(context: Context, test: ast.expr) -> Fix | None:
 
 def _is_number(named: ast.expr) -> bool:
     """Whether it is the number of a GPU, which is never the CPU."""
-    name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
+    name = last_name(named) or ""
     return isinstance(named, ast.Constant) or names_process(name)
 
 

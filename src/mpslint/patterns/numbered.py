@@ -31,7 +31,7 @@ from mpslint.semantics.gpus.objects_changed import defines, derived, sets
 from mpslint.semantics.gpus.whole_numbers import is_whole_number
 from mpslint.semantics.purpose.arm_tests import tests_around
 from mpslint.semantics.purpose.settled_moves import settled
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, names_in
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -420,7 +420,7 @@ def _find_helper(context: Context) -> tuple[str, tuple[Edit, ...]] | None:
 
 def _free(context: Context, owner: ast.AST) -> str | None:
     """A name that nothing in the owner reads or binds."""
-    taken = {one.id for one in ast.walk(owner) if isinstance(one, ast.Name)}
+    taken = names_in(owner)
     taken |= {one.arg for one in ast.walk(owner) if isinstance(one, ast.arg)}
     names = (context.settings.device_name, *_OWN_NAMES)
     return next((one for one in names if one not in taken), None)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
 from mpslint.patterns.filled_objects import feeds_state_dict
-from mpslint.patterns.followed_values import argument_for, callers, is_table, next_places, taken
+from mpslint.patterns.followed_values import callers, is_table, next_places, taken
 from mpslint.patterns.kept_entries import is_counted, is_kept_number, kept_on
 from mpslint.patterns.tensor_entries import meets_tensor, seeks_tensor, takes_rows
 from mpslint.records import NamedTuple
 from mpslint.semantics.saved.kept_numbers import sets_a_generator
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import given_for
 from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
@@ -174,9 +175,7 @@ def _is_made(context: Context, value: ast.expr, way: _Way, aliases: int) -> bool
         return True
     if isinstance(value, ast.IfExp):
         return all(_is_made(context, arm, way, aliases) for arm in (value.body, value.orelse))
-    root = value
-    while isinstance(root, ast.Subscript):
-        root = root.value
+    root = root_of(value, ast.Subscript)
     if isinstance(root, ast.Call):
         return True  # `torch.load(path)["model"]`
     if not isinstance(root, ast.Name) or not aliases:
@@ -194,7 +193,7 @@ def _is_followed_to_callers(context: Context, table: ast.Name, way: _Way) -> boo
     if not way.calls or context.index.function(table) is not way.calls[-1][0]:
         return False
     function, where, call = way.calls[-1]
-    given = argument_for(function, call, table.id)
+    given = given_for(function.args, call, table.id) if isinstance(function, FUNCTIONS) else None
     if given is None:
         return False
     before = way._replace(calls=way.calls[:-1])

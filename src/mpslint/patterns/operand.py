@@ -22,6 +22,7 @@ from mpslint.semantics.destinations.sure_devices import surely_device
 from mpslint.semantics.devices.gpu_numbers import number_beside
 from mpslint.semantics.operands.look_alikes import may_be_packed, own_names
 from mpslint.semantics.purpose.settled_moves import settled
+from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.legacy_types import CUDA_TYPES
 
@@ -206,8 +207,7 @@ def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
         held = first.func
     else:
         held = value
-    while isinstance(held, ast.Attribute):
-        held = held.value
+    held = root_of(held, ast.Attribute)
     if not isinstance(held, ast.Name):
         return None
     if value is held and may_be_packed(context, context.index.function(held), held.id):

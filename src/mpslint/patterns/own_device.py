@@ -25,6 +25,7 @@ from mpslint.semantics.destinations.sure_devices import (
     written_texts,
 )
 from mpslint.semantics.devices.devices_at_hand import none_by_default
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.terms.value import Kind, Value
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _goes_past(context: Context, text: str, bindings: Sequence[Binding]) -> bool
 def _sent_to_cuda(context: Context) -> Iterator[ast.expr]:
     literals = {one.node for one in context.devices.literals if one.backend == "cuda"}
     for call in context.index.of(ast.Call):
-        for given in (*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")):
+        for given in arguments_for(call, 0, "device"):
             if not _puts_there(context, call, given):
                 continue
             if (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.availability import cuda_available, pins_available
+from mpslint.patterns.calls import rebinds
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import pinning_test
 from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, replace_span
@@ -27,7 +28,7 @@ def pinned_message(context: Context) -> str:
 
 def pinned_level(context: Context, call: ast.Call) -> Applicability | None:
     """What `unpin` can do for the call, without building it."""
-    if _rebinds(context, call) or _copies(context, call):
+    if rebinds(context, call) or _copies(context, call):
         return Applicability.SAFE
     return Applicability.UNSAFE if _moves_on(context, call) else None
 
@@ -37,9 +38,7 @@ def unpin(context: Context, call: ast.Call) -> Fix | None:
     level = pinned_level(context, call)
     if level is Applicability.SAFE:
         return (
-            _only_where_pinned(context, call)
-            if _rebinds(context, call)
-            else _in_arms(context, call)
+            _only_where_pinned(context, call) if rebinds(context, call) else _in_arms(context, call)
         )
     return _dropped(context, call) if level is not None else None
 
@@ -130,15 +129,6 @@ def _dropped(context: Context, call: ast.Call) -> Fix | None:
         return None
     edit = replace_span(source, start, end, "")
     return Fix("Move it as it is", (edit,), Applicability.UNSAFE)
-
-
-def _rebinds(context: Context, call: ast.Call) -> bool:
-    """`x = x.pin_memory()`: without it, `x` is what it was."""
-    statement = context.index.parents[call]
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return False
-    assert isinstance(call.func, ast.Attribute)
-    return ast.unparse(statement.targets[0]) == ast.unparse(call.func.value)
 
 
 def _moves_on(context: Context, call: ast.Call) -> bool:

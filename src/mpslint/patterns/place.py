@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import is_main_test
+from mpslint.semantics.syntax.expressions import is_main_block, keyword
 from mpslint.semantics.terms.legacy_types import CUDA_TYPES
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
             item = context.index.statement(context.index.parents[item])
         if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return None
-        if isinstance(item, ast.If) and is_main_test(item.test):
+        if is_main_block(item):
             return None
         row = item.end_lineno or item.lineno
         if row >= len(source.starts) or ";" in source.line(row):
@@ -173,8 +173,7 @@ def place_of_function(context: Context, node: ast.AST) -> Place | None:
 
 def _is_below_main(context: Context, node: ast.AST) -> bool:
     return context.index.function(node) is None and any(
-        isinstance(parent, ast.If) and is_main_test(parent.test)
-        for parent in context.index.ancestors(node)
+        is_main_block(parent) for parent in context.index.ancestors(node)
     )
 
 
@@ -254,7 +253,7 @@ def _finds_forks(context: Context) -> bool:
     if any(x.value in ("spawn", "forkserver") for x in context.index.strings):
         return False
     for call in context.calls_of("multiprocessing.Process", "torch.multiprocessing.Process"):
-        target = next((k.value for k in call.keywords if k.arg == "target"), None)
+        target = keyword(call, "target")
         if not isinstance(target, ast.Name):
             continue
         bound = {binding.node for binding in context.names.bindings(target.id, target)}

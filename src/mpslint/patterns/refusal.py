@@ -12,6 +12,7 @@ from mpslint.patterns.availability import mps_available, wants_mps
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import holds_comment, replace
 from mpslint.semantics.names.flow import leaves
+from mpslint.semantics.syntax.expressions import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -77,7 +78,7 @@ def _open(context: Context) -> Iterator[Edit]:
 
 
 def _is_option(node: ast.expr) -> bool:
-    word = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    word = last_name(node)
     return matches("cuda-switches", word)
 
 

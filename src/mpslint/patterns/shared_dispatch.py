@@ -10,8 +10,8 @@ from mpslint.patterns.own_device import Tests, machine_tests, tests_at
 from mpslint.patterns.place import behind_imports, comes_before
 from mpslint.patterns.text import holds_comment, indent_unit, insert, replace
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.fitting import required
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import required_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +166,7 @@ def _is_bound_before(context: Context, binding: Binding, at: ast.AST) -> bool:
 
 def _does_only(context: Context, binding: Binding, what: str) -> bool:
     function = binding.node
-    if not isinstance(function, ast.FunctionDef) or required(function.args):
+    if not isinstance(function, ast.FunctionDef) or required_parameters(function.args):
         return False
     calls = [item for item in ast.walk(function) if isinstance(item, ast.Call)]
     names = [context.resolve(item.func) or ast.unparse(item.func) for item in calls]

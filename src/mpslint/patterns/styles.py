@@ -16,8 +16,8 @@ from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, quote
 from mpslint.records import NamedTuple
 from mpslint.semantics.destinations.selected_devices import returns_cuda
-from mpslint.semantics.syntax.fitting import required
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import required_parameters
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.uses.purity import is_pure
 
@@ -149,7 +149,7 @@ def _device_of(context: Context, binding: Binding) -> Kind | None:
     does something else as well."""
     function = binding.node
     if isinstance(function, FUNCTIONS):
-        if isinstance(function, ast.AsyncFunctionDef) or required(function.args):
+        if isinstance(function, ast.AsyncFunctionDef) or required_parameters(function.args):
             return None
         if function.decorator_list or not returns_cuda(context, function):
             return None

@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.destinations.cuda_machine import outcome
+from mpslint.semantics.terms.facts_known import backend_word
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -92,9 +93,8 @@ def _switch(context: Context, test: ast.expr, wanted: bool) -> list[str] | None:
 def _asks_for_backend(context: Context, test: ast.expr) -> bool:
     """`device == "cuda"` and whatever else asks torch or names a backend."""
     for node in ast.walk(test):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if node.value.split(":")[0] in _BACKENDS:
-                return True
+        if isinstance(node, ast.Constant) and backend_word(node) in _BACKENDS:
+            return True
         if isinstance(node, ast.Call) and (context.resolve(node.func) or "").startswith("torch."):
             return True
     return False

@@ -10,6 +10,7 @@ from mpslint.patterns.availability import wants_mps
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.own_device import tests_at
 from mpslint.patterns.text import indent_unit
+from mpslint.semantics.syntax.parameters import required_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -50,14 +51,9 @@ def _helper(context: Context, at: ast.AST) -> str | None:
         bindings = context.names.bindings(function.name, at)
         if len(bindings) != 1 or bindings[0].node is not function:
             continue
-        if _required(function.args) == 0 and _waits_for_mps(context, function):
+        if not required_parameters(function.args) and _waits_for_mps(context, function):
             return function.name
     return None
-
-
-def _required(arguments: ast.arguments) -> int:
-    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
-    return positional + sum(1 for default in arguments.kw_defaults if default is None)
 
 
 def _waits_for_mps(context: Context, function: ast.AST) -> bool:

@@ -15,9 +15,9 @@ from mpslint.porting.bringing import OPENING, brings
 from mpslint.porting.in_the_way import weighs
 from mpslint.project.compiled.kernel_calls import missing_name
 from mpslint.project.runs.left_behind import STAYS, lacks_kernel, places
-from mpslint.semantics.destinations.destinations import device_argument, keyword
+from mpslint.semantics.destinations.destinations import device_argument
 from mpslint.semantics.packages.versions import module_before_mps
-from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.syntax.expressions import is_path, keyword
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import Harm, harms
 from mpslint.semantics.worlds.machines import MACS

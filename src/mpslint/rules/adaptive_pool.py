@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import keyword
+from mpslint.semantics.syntax.expressions import keyword
 
 _FUNCTIONS = tuple(
     f"torch.nn.functional.adaptive_{kind}_pool{n}d" for kind in ("avg", "max") for n in (1, 2)

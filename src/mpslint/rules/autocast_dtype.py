@@ -33,7 +33,8 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import keyword, type_may_be_mps
+from mpslint.semantics.destinations.destinations import type_may_be_mps
+from mpslint.semantics.syntax.expressions import argument, keyword
 
 
 @rule(
@@ -45,8 +46,8 @@ from mpslint.semantics.destinations.destinations import keyword, type_may_be_mps
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.autocast"):
-        device = call.args[0] if call.args else keyword(call, "device_type")
-        dtype = call.args[1] if len(call.args) > 1 else keyword(call, "dtype")
+        device = argument(call, 0, "device_type")
+        dtype = argument(call, 1, "dtype")
         if device is None or dtype is None or not type_may_be_mps(context, device):
             continue
         word = context.dtypes.torch_dtype(dtype)

@@ -39,6 +39,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.terms.facts_known import backend_word
 
 _QUESTIONS = ("is_available", "is_built", "is_bf16_supported", "is_initialized")
 _MODULES = (
@@ -124,15 +125,10 @@ def _level(context: Context, node: ast.expr, name: str) -> Applicability:
         name == "torch.cuda.is_available"
         and isinstance(choice, ast.IfExp)
         and choice.test is node
-        and _names(choice.body, "cuda")
-        and _names(choice.orelse, "cpu")
+        and backend_word(choice.body) == "cuda"
+        and backend_word(choice.orelse) == "cpu"
     )
     return Applicability.SAFE if is_device else Applicability.UNSAFE
-
-
-def _names(node: ast.expr, device: str) -> bool:
-    value = node.value if isinstance(node, ast.Constant) else None
-    return isinstance(value, str) and value.partition(":")[0] == device
 
 
 def _fix(context: Context, node: ast.expr, level: Applicability) -> Fix:

@@ -48,8 +48,8 @@ from mpslint.patterns.precision import (
 )
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import keyword
 from mpslint.semantics.purpose.caught_errors import is_caught
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.wide.wide_dtypes import reached, requests
 from mpslint.semantics.worlds.events import Event, Kind
 

@@ -55,6 +55,7 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.events import event_of_the_device, events_level, is_portable
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.worlds.events import Kind
 
 _NAMES = [
@@ -103,7 +104,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _measures(call: ast.Call) -> bool:
     """`Event(enable_timing=True)`"""
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "enable_timing")]
+    given = arguments_for(call, 0, "enable_timing")
     return any(isinstance(item, ast.Constant) and item.value is True for item in given)
 
 

@@ -45,6 +45,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.syntax.expressions import names_in
 
 _ASKED = "cuda out of memory"
 """In lower case: some ask `str(error).lower()`."""
@@ -89,7 +90,7 @@ def _asks_for_cuda(compare: ast.Compare) -> bool:
 
 def _handler(context: Context, compare: ast.Compare) -> ast.ExceptHandler | None:
     """The handler of whose error the text is asked."""
-    asked = {item.id for item in ast.walk(compare.comparators[0]) if isinstance(item, ast.Name)}
+    asked = names_in(compare.comparators[0])
     handlers = (
         parent
         for parent in context.index.ancestors(compare)
@@ -111,7 +112,7 @@ def _texts_of(handler: ast.ExceptHandler) -> Iterator[str]:
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
             continue
         target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-        names = {item.id for item in ast.walk(statement.value) if isinstance(item, ast.Name)}
+        names = names_in(statement.value)
         if isinstance(target, ast.Name) and handler.name in names:
             yield target.id
 

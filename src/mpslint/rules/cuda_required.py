@@ -53,6 +53,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.gpus.collectives import is_optional
 from mpslint.semantics.gpus.several_gpus import needs_several_gpus
 from mpslint.semantics.purpose.purpose import given_to_gpus
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.uses.switch_defaults import (
     has_another_way,
     is_asked_for,
@@ -118,7 +119,7 @@ def _end(context: Context, test: ast.expr) -> tuple[Label, ...]:
     for branch in context.index.of(ast.If):
         if branch.lineno <= test.lineno or not isinstance(branch.body[-1], ast.Raise):
             continue
-        asked = {item.id for item in ast.walk(branch.test) if isinstance(item, ast.Name)}
+        asked = names_in(branch.test)
         statement = context.index.statement(test)
         if isinstance(statement, ast.Assign) and any(
             binding.node is statement

@@ -49,6 +49,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.operands.creations import Creations
 from mpslint.semantics.syntax.index import FunctionNode
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.values import FACTORIES
 
@@ -114,7 +115,7 @@ def _is_replaced_unmoved(context: Context, function: FunctionNode) -> bool:
 
 
 def _fix(context: Context, call: ast.Call, function: FunctionNode) -> Fix | None:
-    for parameter in (*function.args.posonlyargs, *function.args.args)[1:]:
+    for parameter in positional_parameters(function.args)[1:]:
         kind = context.values.annotation(parameter.annotation).kind
         if kind not in (Kind.TENSOR, Kind.UNKNOWN):
             continue

@@ -40,7 +40,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.early_environment import can_move_up, move_up
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.packages.environment import torch_import_before, writes
+from mpslint.semantics.packages.environment import late_writes
 
 _VARIABLE = "PYTORCH_ENABLE_MPS_FALLBACK"
 
@@ -54,10 +54,7 @@ _VARIABLE = "PYTORCH_ENABLE_MPS_FALLBACK"
     unfixed="the assignment does not stand at the top of the file, or its value is worked out",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for write in writes(context, _VARIABLE):
-        loaded = torch_import_before(context, write.node) if write.own_process else None
-        if loaded is None:
-            continue
+    for write, loaded in late_writes(context, _VARIABLE):
         movable = can_move_up(context, write, loaded)
         yield context.finding(
             rule,

@@ -32,8 +32,9 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import keyword, may_be_mps
+from mpslint.semantics.destinations.destinations import may_be_mps
 from mpslint.semantics.packages.versions import catches, version_tested
+from mpslint.semantics.syntax.expressions import keyword
 
 _FIRST = (2, 15)
 

@@ -45,7 +45,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.text import insert
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import keyword
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.terms.value_tables import FACTORIES, LIKE_FACTORIES
 

@@ -39,10 +39,10 @@ from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.text import quote
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import keyword, type_may_be_mps
+from mpslint.semantics.destinations.destinations import type_may_be_mps
 from mpslint.semantics.gpus.collectives import wrapped_for_ranks
 from mpslint.semantics.packages.versions import version_tested
-from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.syntax.expressions import argument, is_path, keyword
 
 _FIRST = (2, 8)
 
@@ -59,7 +59,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.settings.oldest_torch >= _FIRST:
         return
     for call in context.calls_of("torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler"):
-        device = call.args[0] if call.args else keyword(call, "device")
+        device = argument(call, 0, "device")
         if device is None or not type_may_be_mps(context, device):
             continue
         if not context.worlds.on_mps(call) or version_tested(context, call):

@@ -45,6 +45,9 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose.test_files import is_test_file
+from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.parameters import positional_parameters
+from mpslint.semantics.terms.facts_known import backend_word
 from mpslint.semantics.terms.legacy_types import DTYPE_OF_TYPE
 from mpslint.sources.opening import is_notebook
 
@@ -62,7 +65,7 @@ _CONSTRUCTORS = ("torch.Tensor", *(f"torch.{name}" for name in DTYPE_OF_TYPE))
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_CONSTRUCTORS):
-        given = next((item.value for item in call.keywords if item.arg == "device"), None)
+        given = keyword(call, "device")
         if given is None or _is_on_host(context, given) or _follows_a_test(context, given):
             continue
         if _is_never_given(context, given):
@@ -104,7 +107,7 @@ def _is_never_given(context: Context, given: ast.expr) -> bool:
         return False
     if not is_notebook(context.source.path) and not is_test_file(context):
         return False
-    places = [*function.args.posonlyargs, *function.args.args]
+    places = positional_parameters(function.args)
     names = [one.arg for one in places]
     if given.id not in names:
         return False
@@ -127,5 +130,5 @@ def _is_never_given(context: Context, given: ast.expr) -> bool:
 def _is_on_host(context: Context, given: ast.expr) -> bool:
     """Whether the device is the CPU, or none is given; or it is a text, which is told elsewhere."""
     if isinstance(given, ast.Constant):
-        return given.value is None or str(given.value).partition(":")[0] in ("cpu", "cuda")
+        return given.value is None or backend_word(given) in ("cpu", "cuda")
     return context.values.of(given).on_cpu or context.guards.has(given, "cpu")

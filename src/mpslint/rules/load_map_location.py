@@ -78,7 +78,6 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.loading import add_map_location, location_level, portable_map_location
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import keyword as keyword_of
 from mpslint.semantics.purpose.test_files import is_test_file
 from mpslint.semantics.saved.checkpoint_keys import keys_read, say_whose
 from mpslint.semantics.saved.checkpoint_writers import (
@@ -98,6 +97,8 @@ from mpslint.semantics.saved.checkpoints import (
 from mpslint.semantics.saved.given_to_numpy import goes_to_numpy
 from mpslint.semantics.saved.kept_numbers import holds_no_tensors
 from mpslint.semantics.saved.lightning_checkpoints import has_them_kept, reads_one
+from mpslint.semantics.syntax.expressions import argument, arguments_for, keyword
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.uses.switch_defaults import is_default
 from mpslint.semantics.uses.unused import never_runs
 from mpslint.semantics.worlds.refused import refusal_before
@@ -127,7 +128,7 @@ _PUBLISHED = b"download.pytorch.org"
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_LOADERS):
-        if any(keyword.arg is None for keyword in call.keywords):
+        if any(item.arg is None for item in call.keywords):
             continue
         given = _map_location(context, call)
         if given is not None:
@@ -154,7 +155,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         else:
             yield _at_cuda(context, rule, given)
     for call in context.calls_of(_PARTIAL):
-        given = keyword_of(call, "map_location")
+        given = keyword(call, "map_location")
         if given is None or not call.args or context.resolve(call.args[0]) not in _LOADERS:
             continue
         device = _cuda_device(context, given)
@@ -186,8 +187,7 @@ def _confidence(context: Context, call: ast.Call) -> Confidence:
     is not known."""
     function = context.index.function(call)
     if function is not None and any(
-        item.arg == "map_location"
-        for item in (*function.args.args, *function.args.kwonlyargs, *function.args.posonlyargs)
+        item.arg == "map_location" for item in explicit_parameters(function.args)
     ):
         return Confidence.CERTAIN  # Callers say where it goes, and are not heard.
     certain = saves_models_as_they_are(context) or (
@@ -264,7 +264,7 @@ def _is_filled_here(context: Context, source: ast.expr) -> bool:
     written = {
         ast.unparse(target)
         for saved in context.calls_of("torch.save")
-        for target in [*saved.args[1:2], *(k.value for k in saved.keywords if k.arg == "f")]
+        for target in arguments_for(saved, 1, "f")
     }
     return bool(given) and all(
         isinstance(made := item.value, ast.Call)
@@ -293,11 +293,7 @@ def _reads_data(context: Context, call: ast.Call) -> bool:
 
 
 def _map_location(context: Context, call: ast.Call) -> ast.expr | None:
-    for keyword in call.keywords:
-        if keyword.arg == "map_location":
-            return keyword.value
-    position = _LOADERS[context.resolve(call.func) or ""]
-    return call.args[position] if len(call.args) > position else None
+    return argument(call, _LOADERS[context.resolve(call.func) or ""], "map_location")
 
 
 def _cuda_device(context: Context, given: ast.expr) -> ast.expr | None:

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.syntax.expressions import argument
 from mpslint.semantics.uses.taken_defaults import taken_default
 
 _POSITION = 7
@@ -48,9 +49,7 @@ _POSITION = 7
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.nn.LSTM"):
-        size = next((k.value for k in call.keywords if k.arg == "proj_size"), None)
-        if size is None and len(call.args) > _POSITION:
-            size = call.args[_POSITION]
+        size = argument(call, _POSITION, "proj_size")
         if size is None or not _nonzero(context, size):
             continue
         if context.worlds.on_mps(call) and not context.worlds.is_caught(call):

@@ -48,7 +48,7 @@ from mpslint.semantics.destinations.destinations import device_argument, may_be_
 from mpslint.semantics.destinations.sure_devices import surely_device
 from mpslint.semantics.gpus.several_gpus import for_several_gpus
 from mpslint.semantics.reads.let_go import replaces_source
-from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.syntax.expressions import is_path, keyword
 from mpslint.semantics.terms.value_tables import FACTORIES, LIKE_FACTORIES
 
 _VIEWS = ("view", "reshape", "unsqueeze", "squeeze", "t", "permute", "transpose", "flatten")
@@ -115,7 +115,7 @@ def _is_temporary(context: Context, node: ast.expr) -> bool:
 
 
 def _pinned(node: ast.Call) -> bool:
-    return any(item.arg == "pin_memory" for item in node.keywords)
+    return keyword(node, "pin_memory") is not None
 
 
 def _fix(context: Context, device: ast.expr, flag: ast.keyword) -> Fix | None:

@@ -41,7 +41,8 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.arguments import drop_keyword
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import device_argument, keyword
+from mpslint.semantics.destinations.destinations import device_argument
+from mpslint.semantics.syntax.expressions import keyword, root_name
 
 _WAITS = ("synchronize", "wait", "wait_stream", "wait_event", "query", "join", "barrier")
 _HOST_READS = ("cpu", "item", "tolist", "numpy", "to")
@@ -158,9 +159,7 @@ def _blocks(context: Context, call: ast.Call) -> bool:
 
 def _is_of(node: ast.expr, name: str) -> bool:
     """Whether a chain starts at `name`, whose data is on the host already."""
-    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return isinstance(node, ast.Name) and node.id == name
+    return root_name(node) == name
 
 
 def _still_bound(context: Context, use: ast.Name, call: ast.Call) -> bool:

@@ -50,9 +50,10 @@ from mpslint.patterns.late_casts import casts_put_first, device_of, rows_cast_fi
 from mpslint.patterns.precision import fix_level, narrow_on_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import keyword, may_be_mps
+from mpslint.semantics.destinations.destinations import may_be_mps
 from mpslint.semantics.operands.sent_to_host import is_sent_to_host
 from mpslint.semantics.purpose.caught_errors import is_caught
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.wide.late_casts import CAST_TEXTS
 from mpslint.semantics.wide.wide_dtypes import Request, array_origin, arrival, requests
 from mpslint.semantics.worlds.events import Event

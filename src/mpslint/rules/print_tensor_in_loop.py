@@ -60,6 +60,7 @@ from mpslint.semantics.steps.steps import (
     training_on_device,
     trains_on_device,
 )
+from mpslint.semantics.syntax.expressions import names_in
 
 _SINKS = (
     "print",
@@ -181,14 +182,14 @@ def _in_training(context: Context, value: ast.expr) -> Iterator[Step]:
 def _is_behind_own_test(context: Context, value: ast.expr, turns: ast.AST) -> bool:
     """`if x.max() > 1: print(x.max())`: the test waits at each step, and who shows what it finds
     shows it where something is wrong."""
-    names = {item.id for item in ast.walk(value) if isinstance(item, ast.Name)}
+    names = names_in(value)
     child: ast.AST = value
     for parent in context.index.ancestors(value):
         if parent is turns:
             return False
         if isinstance(parent, ast.If) and child in parent.body:
             for side in _compared(parent.test):
-                named = {item.id for item in ast.walk(side) if isinstance(item, ast.Name)}
+                named = names_in(side)
                 if named & names and is_device_tensor(context, side):
                     return True
         child = parent

@@ -37,7 +37,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import keyword
+from mpslint.semantics.syntax.expressions import keyword
 
 _FUNCTIONS = tuple(f"torch.{name}" for name in ("baddbmm", "addbmm", "addmm", "addmv", "addr"))
 _EMPTY = ("torch.empty", "torch.empty_like")

@@ -54,7 +54,7 @@ from functools import partial
 
 from mpslint.facts.ops import NEVER, Release, release_text, support
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
-from mpslint.patterns.followed_values import argument_for, callers
+from mpslint.patterns.followed_values import callers
 from mpslint.patterns.on_cpu import compute_on_cpu, takes_one_tensor
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -62,6 +62,8 @@ from mpslint.semantics.operands.extension_calls import extension_calls, extensio
 from mpslint.semantics.operands.op_calls import falls_back, may_run_on_mps, oldest_release, op_calls
 from mpslint.semantics.operands.single_cells import leaves_one_cell
 from mpslint.semantics.purpose.test_files import lies_among_tests
+from mpslint.semantics.syntax.expressions import root_of
+from mpslint.semantics.syntax.parameters import given_for
 from mpslint.semantics.syntax.paths import parts
 from mpslint.semantics.terms.value import Kind
 
@@ -171,7 +173,7 @@ def _is_handed_wide(context: Context, node: ast.Name) -> bool:
     if any(binding.kind != "parameter" for binding in reaching):
         return False
     calls = callers(context, function) or ()
-    handed = [argument_for(function, one, node.id) for one in calls if isinstance(one, ast.Call)]
+    handed = [given_for(function.args, one, node.id) for one in calls if isinstance(one, ast.Call)]
     return bool(handed) and all(context.dtypes.tensor(item) in _WIDE for item in handed)
 
 
@@ -195,8 +197,7 @@ def _is_made_by_torch(context: Context, node: ast.expr) -> bool:
             return all(_is_annotated(context, one.node) for one in reaching)
         values = [one.value for one in reaching]
         return all(one is not None and _is_made_by_torch(context, one) for one in values)
-    while isinstance(made, ast.Subscript):
-        made = made.value
+    made = root_of(made, ast.Subscript)
     if not isinstance(made, ast.Call):
         return False
     name = context.resolve(made.func) or ""

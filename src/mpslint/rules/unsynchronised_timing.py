@@ -59,7 +59,7 @@ from mpslint.patterns.insertion import insert_before
 from mpslint.patterns.synchronise import synchronise_lines
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import argument
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS
 from mpslint.semantics.timing.device_work import Effect
 from mpslint.semantics.timing.timing import TimedSpan
@@ -111,7 +111,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _by_timeit(context: Context, rule: Rule) -> Iterator[Finding]:
     """What `timeit` calls a number of times, and reads the clock right behind."""
     for call in context.calls_of("timeit.timeit", "timeit.repeat"):
-        called = call.args[0] if call.args else keyword(call, "stmt")
+        called = argument(call, 0, "stmt")
         if called is None or not context.work.queues(called):
             continue
         if context.worlds.reach(call) & MACS:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
-from mpslint.project.layout.import_places import imports_shown, places
+from mpslint.project.layout.import_places import imports_shown, is_found_two_ways, places
 from mpslint.project.layout.import_texts import MAIN
 from mpslint.project.layout.linked_modules import is_cut_off, linked_below
 from mpslint.project.layout.modules import package_root
@@ -147,7 +147,7 @@ def _groups(
         except (OSError, MpslintError):
             return None
 
-    able = [one for one in contexts if _is_module(one) and not _is_found_two_ways(one)]
+    able = [one for one in contexts if _is_module(one) and not is_found_two_ways(one)]
     left = {one: _places(one, contexts, top, modules, read) for one in able}
     while are_enough(list(left)):
         best: tuple[str, str, list[Context]] | None = None
@@ -202,21 +202,6 @@ def _most_are_in(package: str, files: Iterable[Context]) -> bool:
 
 def _is_module(context: Context) -> bool:
     return not context.source.path.endswith(".ipynb")
-
-
-def _is_found_two_ways(context: Context) -> bool:
-    """Whether a file takes names from a module beside it where it does not find them in a package:
-    it is started from two folders, and an import of a helper would fit one of them."""
-    folder = os.path.dirname(_path(context))
-    return any(
-        isinstance(item, ast.ImportFrom)
-        and not item.level
-        and os.path.isfile(os.path.join(folder, f"{item.module}.py"))
-        for tried in context.tree.body
-        if isinstance(tried, ast.Try)
-        for handler in tried.handlers
-        for item in handler.body
-    )
 
 
 def _places(

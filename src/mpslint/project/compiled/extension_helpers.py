@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import last_name
 
 _KERNELS = ".cu"
 _MOST = 200
@@ -54,13 +55,13 @@ def _helper(function: ast.FunctionDef, makers: tuple[str, ...]) -> _Helper | Non
     chosen = {
         target.id
         for node in ast.walk(function)
-        if isinstance(node, ast.Assign) and _last(node.value) in makers
+        if isinstance(node, ast.Assign) and last_name(node.value) in makers
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     for node in ast.walk(function):
         made = _made(function, node.value) if isinstance(node, ast.Return) else None
-        if made is None or _last(made.func) not in {*makers, *chosen}:
+        if made is None or last_name(made.func) not in {*makers, *chosen}:
             continue
         given = dict(zip(("name", "sources"), made.args, strict=False))
         given.update({item.arg: item.value for item in made.keywords if item.arg})
@@ -131,7 +132,3 @@ def _filled(form: str, place: str, parts: list[ast.expr], given: dict[str, ast.e
 
 def _joined(parts: list[str]) -> str:
     return "".join(parts)[:_MOST] if all(parts) else ""
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

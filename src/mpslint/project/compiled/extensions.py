@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
+from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MACS
 
@@ -48,14 +49,12 @@ def _short(name: str) -> str:
 
 def _names(tree: ast.Module, makers: tuple[str, ...]) -> Iterator[str]:
     for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and _last(call.func) in makers:
+        if isinstance(call, ast.Call) and last_name(call.func) in makers:
             yield from _name(tree, call)
 
 
 def _name(tree: ast.Module, call: ast.Call) -> Iterator[str]:
-    given = next((k.value for k in call.keywords if k.arg == "name"), None)
-    if given is None and call.args:
-        given = call.args[0]
+    given = argument(call, 0, "name")
     if isinstance(given, ast.Name):
         given = _only_value(tree, given.id)
     if isinstance(given, ast.JoinedStr) and len(given.values) == 1:
@@ -80,10 +79,6 @@ def _only_value(tree: ast.Module, name: str) -> ast.expr | None:
     return values[0] if len(values) == len(stores) == 1 else None
 
 
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
 def _chosen(tree: ast.Module, script: bytes) -> Iterator[str]:
     """What is built by a maker that was chosen before (`extension = CUDAExtension`), in a place to
     which no Mac comes: where the script refuses to go on, or there is no choice."""
@@ -92,7 +87,7 @@ def _chosen(tree: ast.Module, script: bytes) -> Iterator[str]:
         if isinstance(item, ast.Assign):
             for target in item.targets:
                 if isinstance(target, ast.Name):
-                    makers.setdefault(target.id, set()).add(_last(item.value))
+                    makers.setdefault(target.id, set()).add(last_name(item.value) or "")
     makers = {name: held for name, held in makers.items() if _FOR_CUDA in held}
     calls = {
         item: makers[item.func.id]

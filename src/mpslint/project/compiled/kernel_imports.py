@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from mpslint.semantics.syntax.cuda_arms import holds_word
 from mpslint.semantics.syntax.index import FUNCTIONS, statements
 from mpslint.semantics.worlds.machines import MACS
 
@@ -37,7 +38,7 @@ def _certain(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             yield statement
         elif isinstance(statement, ast.If):
-            if not _asks_for_cuda(statement.test):
+            if not any(map(holds_word, ast.walk(statement.test))):
                 yield from _certain(statement.body)
                 yield from _certain(statement.orelse)
         elif isinstance(statement, ast.Try):
@@ -55,15 +56,6 @@ def modules_of(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return ["." * node.level + (node.module or "")]
-
-
-def _asks_for_cuda(test: ast.expr) -> bool:
-    return any(
-        (isinstance(node, ast.Attribute) and "cuda" in node.attr)
-        or (isinstance(node, ast.Name) and "cuda" in node.id)
-        or (isinstance(node, ast.Constant) and isinstance(node.value, str) and "cuda" in node.value)
-        for node in ast.walk(test)
-    )
 
 
 def catches_failed_import(handler: ast.ExceptHandler) -> bool:

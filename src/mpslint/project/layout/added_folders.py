@@ -15,6 +15,7 @@ from weakref import WeakMethod
 
 from mpslint.project.layout.import_texts import imported_modules
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.syntax.parameters import positional_names
 
 WORD = b"sys.path"
 """A file without it adds none."""
@@ -187,7 +188,7 @@ def _adding(tree: ast.Module, names: Iterable[ast.Name]) -> Iterator[tuple[str, 
     for name in names:
         for function in tree.body:
             if isinstance(function, ast.FunctionDef):
-                taken = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+                taken = positional_names(function.args)
                 last = function.end_lineno or function.lineno
                 if name.id in taken and function.lineno <= name.lineno <= last:
                     yield function.name, taken.index(name.id)

@@ -129,6 +129,21 @@ def places(
     return Places(frozenset(roots), frozenset(packages))
 
 
+def is_found_two_ways(context: Context) -> bool:
+    """Whether a file takes names from a module beside it where it does not find them in a package:
+    it is started from two folders, and an import of another module would fit one of them."""
+    folder = os.path.dirname(os.path.abspath(context.source.path))
+    return any(
+        isinstance(item, ast.ImportFrom)
+        and not item.level
+        and os.path.isfile(os.path.join(folder, f"{item.module}.py"))
+        for tried in context.tree.body
+        if isinstance(tried, ast.Try)
+        for handler in tried.handlers
+        for item in handler.body
+    )
+
+
 def is_package(folder: str) -> bool:
     return os.path.isfile(os.path.join(folder, "__init__.py"))
 

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import last_name
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -127,7 +128,7 @@ def _packages(text: bytes | None) -> _Packages | None:
     except (SyntaxError, ValueError):
         return None
     calls = [item for item in ast.walk(tree) if isinstance(item, ast.Call)]
-    made = [call for call in calls if _name(call.func) == "setup"]
+    made = [call for call in calls if last_name(call.func) == "setup"]
     if len(made) != 1:
         return None
     given = {keyword.arg: keyword.value for keyword in made[0].keywords}
@@ -139,7 +140,7 @@ def _packages(text: bytes | None) -> _Packages | None:
         return _listed(_literal(found), _literal(places))
     if "package_dir" in given or not isinstance(found, ast.Call):
         return None
-    if _name(found.func) != "find_packages" or found.args:
+    if last_name(found.func) != "find_packages" or found.args:
         return None
     if not all(keyword.arg in _FINDING for keyword in found.keywords):
         return None
@@ -176,10 +177,6 @@ def _literal(node: ast.expr | None) -> object:
         return None if node is None else ast.literal_eval(node)
     except (ValueError, TypeError, MemoryError, RecursionError):
         return None
-
-
-def _name(function: ast.expr) -> str:
-    return ast.unparse(function).rpartition(".")[2]
 
 
 def _read(path: str) -> bytes | None:

@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.project.layout.whole import PROSE
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.paths import is_example
 
@@ -58,7 +59,7 @@ def _gives_something(tree: ast.Module | None, started: set[str]) -> bool:
     a function that the package itself has no use for."""
     if tree is None:
         return True
-    used = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name)}
+    used = names_in(tree)
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef):
             return True

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mpslint.project.layout.whole import PROSE
 from mpslint.project.published.installed import is_left_out
 from mpslint.project.published.installed_commands import is_for_its_commands
+from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.paths import is_test
 
 if TYPE_CHECKING:
@@ -132,8 +133,8 @@ def _given_name(tree: ast.Module) -> str | None:
         if isinstance(target, ast.Name)
     }
     for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == "setup":
-            given = next((item.value for item in call.keywords if item.arg == "name"), None)
+        if isinstance(call, ast.Call) and last_name(call.func) == "setup":
+            given = keyword(call, "name")
             if isinstance(given, ast.Name):
                 given = texts.get(given.id)
             if isinstance(given, ast.Constant) and isinstance(given.value, str):

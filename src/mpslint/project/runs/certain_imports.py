@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from mpslint.project.compiled.kernel_imports import imported_by
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import asks_for_name, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.text_imports import ANY, module_texts
 
@@ -50,7 +51,7 @@ def certain_imports(
                 if not isinstance(call, ast.Call):
                     continue
                 func = call.func
-                last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+                last = last_name(func) or ""
                 if last in _CHOOSERS and call.args:
                     yield here, _text(call.args[0])
                     continue
@@ -125,16 +126,12 @@ def _certain(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     kept = {name for item in body if isinstance(item, ast.Global) for name in item.names}
     for statement in body:
         if isinstance(statement, ast.If):
-            if _asks_for_name(statement.test) or _makes_once(statement, kept):
+            if asks_for_name(statement.test) or _makes_once(statement, kept):
                 yield from _certain(statement.body)
         elif isinstance(statement, ast.With | ast.For):
             yield from _certain(statement.body)
         elif not isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.Try, ast.While)):
             yield statement
-
-
-def _asks_for_name(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def _makes_once(statement: ast.If, kept: set[str]) -> bool:

@@ -15,7 +15,7 @@ from mpslint.project.layout.import_texts import imported_modules, module_name
 from mpslint.project.runs.far_imports import FarImports
 from mpslint.records import NamedTuple
 from mpslint.semantics.packages.environment import sets_variable
-from mpslint.semantics.syntax.expressions import is_main_test
+from mpslint.semantics.syntax.expressions import is_main_block
 from mpslint.sources.files import spoken_path
 from mpslint.sources.screening import imported_words
 
@@ -158,7 +158,7 @@ class Importers:
         first = min(imports, default=0)
         for item in tree.body:
             is_early = not isinstance(item, ast.FunctionDef | ast.ClassDef) and not (
-                isinstance(item, ast.If) and is_main_test(item.test)
+                is_main_block(item)
             )
             row = sets_variable(item, _VARIABLE)
             if row and not (is_early and row < first):

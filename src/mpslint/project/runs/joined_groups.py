@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 
 from mpslint.project.layout.import_texts import apart
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import argument
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, walk
+from mpslint.semantics.syntax.parameters import defaults_of, positional_parameters
+from mpslint.semantics.syntax.ways_through import JUMPS
 from mpslint.semantics.worlds.said import Said
 
 if TYPE_CHECKING:
@@ -34,7 +37,6 @@ _HOPS = 3
 _FILES = 6
 """And so many files, of which each package has one that hands on what others define."""
 _DEFERRED = (*FUNCTIONS, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.IfExp, ast.BoolOp)
-_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 class _Code(NamedTuple):
@@ -187,20 +189,17 @@ def _leaves(statement: ast.stmt) -> bool:
     """Whether a statement may lead out of the block; a generator gives what it gives there."""
     if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
         return False
-    return any(isinstance(item, (*_LEAVING, ast.Yield, ast.YieldFrom)) for item in walk(statement))
+    return any(isinstance(item, (*JUMPS, ast.Yield, ast.YieldFrom)) for item in walk(statement))
 
 
 def _bound(context: Context, node: FunctionNode, given: Said) -> Known:
     """What the parameters of a function are throughout, by its defaults and what a call gives; one
     that the function binds again (`distributed = distributed and workers > 1`) may be anything."""
-    arguments = node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = [
-        *zip(reversed(positional), reversed(arguments.defaults), strict=False),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
+    positional = positional_parameters(node.args)
     known: Known = {
-        item.arg: default.value for item, default in pairs if isinstance(default, ast.Constant)
+        item.arg: default.value
+        for item, default in defaults_of(node.args)
+        if isinstance(default, ast.Constant)
     }
     for key, value in given:
         if isinstance(key, str):
@@ -235,8 +234,8 @@ def _value(node: ast.expr, known: Known) -> object:
 
 
 def _backend(call: ast.Call, known: Known) -> object:
-    given = [item.value for item in call.keywords if item.arg == "backend"] or call.args[:1]
-    return _value(given[0], known) if given else None
+    given = argument(call, 0, "backend")
+    return _value(given, known) if given is not None else None
 
 
 def _outcome(test: ast.expr, known: Known) -> bool | None:

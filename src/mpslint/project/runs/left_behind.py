@@ -22,8 +22,9 @@ from mpslint.semantics.destinations.followed_on_cuda import followed_on_cuda
 from mpslint.semantics.operands.kernels_by_name import kernels_by_name
 from mpslint.semantics.operands.lacking_kernels import lacking_kernels
 from mpslint.semantics.operands.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
-from mpslint.semantics.syntax.expressions import asked_for_type
+from mpslint.semantics.syntax.expressions import asked_for_type, is_main_block, root_name
 from mpslint.semantics.syntax.index import FUNCTIONS, below, walk
+from mpslint.semantics.syntax.parameters import required_parameters
 from mpslint.semantics.wide.typed_by_name import SPEAKING_OF_TYPES, raising_types, typed_by_name
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import harms
@@ -217,7 +218,7 @@ def parts(tree: ast.Module, seen: Seen = TORCH) -> list[Part]:
                     found.append(_part(statement.name, "", item, [item], seen))
             first, last = _head(statement)
             found.append(Part(statement.name, "", first, last, used(rest, seen)))
-        elif not is_program(statement):
+        elif not is_main_block(statement):
             loose.append(statement)
     return [*found, *(_loose(one, seen) for one in loose)]
 
@@ -243,7 +244,7 @@ def _loose(statement: ast.stmt, seen: Seen) -> Part:
 def programs(tree: ast.Module, seen: Seen = TORCH) -> list[Part]:
     """What a file does when it is run by itself: below its test of `__name__`, else by calls that
     stand at its top; empty for one that only defines things."""
-    main = [one for one in tree.body if is_program(one)]
+    main = [one for one in tree.body if is_main_block(one)]
     loose = [one for one in tree.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef))]
     if not main and not any(_runs(one) for one in loose):
         return []
@@ -267,22 +268,13 @@ def _needs(node: ast.stmt) -> int:
     """How many arguments a function has to be given; what marks it may take others."""
     if not isinstance(node, FUNCTIONS) or node.decorator_list:
         return 0
-    given = node.args
-    plain = len(given.posonlyargs) + len(given.args) - len(given.defaults)
-    return plain + sum(one is None for one in given.kw_defaults)
+    return len(required_parameters(node.args))
 
 
 def _top(node: ast.stmt) -> int:
     """The first row of a statement, of one with decorators that of the first of these."""
     marks: list[ast.expr] = getattr(node, "decorator_list", [])
     return min((node.lineno, *(one.lineno for one in marks)))
-
-
-def is_program(statement: ast.stmt) -> bool:
-    """`if __name__ == "__main__":`, which no import runs."""
-    if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Compare):
-        return False
-    return isinstance(statement.test.left, ast.Name) and statement.test.left.id == "__name__"
 
 
 _WITHOUT_NAMES: frozenset[type] = frozenset(
@@ -395,9 +387,8 @@ def _number(call: ast.Call) -> int:
 
 
 def _is_of(node: ast.expr, foreign: Container[str]) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name) and node.id in foreign
+    name = root_name(node, ast.Attribute)
+    return name is not None and name in foreign
 
 
 def _looks_up(function: ast.expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from mpslint.semantics.syntax.expressions import is_main_test, taken_by
+from mpslint.semantics.syntax.expressions import is_main_block, taken_by
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.node_kinds import of_kinds
 
@@ -31,7 +31,7 @@ def _any_names(body: list[ast.stmt], names: set[str]) -> bool:
 def _names_one(node: ast.AST, names: set[str]) -> bool:
     if isinstance(node, ast.Name):
         return node.id in names and isinstance(node.ctx, ast.Load)
-    if isinstance(node, ast.If) and not is_main_test(node.test):
+    if isinstance(node, ast.If) and not is_main_block(node):
         # Without the other arm nothing comes of what is around.
         arms = [arm for arm in (node.body, node.orelse) if arm and not _ends(arm)]
         if arms and all(_any_names(arm, names) for arm in arms):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.names.needed_objects import needed_fields, needed_parameters
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, walk
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.uses.known_bases import line
 from mpslint.semantics.worlds.machines import MACS
 
@@ -100,7 +101,7 @@ class ObjectsMade:
         for where, owner, _ in line(context, klass):
             if owner is None:
                 continue
-            maker = _maker(owner)
+            maker = method_of(owner, _MAKER)
             needs = needed_parameters(maker, bound=True) if maker else needed_fields(owner)
             if any(self._needs(whole, where, annotation) for annotation in needs):
                 return True
@@ -145,14 +146,10 @@ class ObjectsMade:
                     if name not in bases:
                         continue
                     yield bases[0] != name or any(map(_makes_anew, walk(item)))
-                    maker = _maker(item)
+                    maker = method_of(item, _MAKER)
                     yield maker is not None and not _asks_base(maker, name)
                     seen.add(item.name)
                     todo.append(item.name)
-
-
-def _maker(owner: ast.ClassDef) -> FunctionNode | None:
-    return next((x for x in owner.body if isinstance(x, FUNCTIONS) and x.name == _MAKER), None)
 
 
 def _insists_on_nccl(statement: ast.stmt) -> bool:

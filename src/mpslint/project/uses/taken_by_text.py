@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.project.layout.import_texts import module_name
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import statements, walk
 
 if TYPE_CHECKING:
@@ -314,7 +315,7 @@ def _hands_on_importer(node: ast.AST) -> bool:
     who may use it: `from importlib import import_module as load`."""
     if isinstance(node, ast.ImportFrom):
         return any(alias.name in _IMPORTERS and alias.asname for alias in node.names)
-    return isinstance(node, ast.Attribute | ast.Name) and _last(node) in _IMPORTERS
+    return isinstance(node, ast.Attribute | ast.Name) and last_name(node) in _IMPORTERS
 
 
 def _imports_what_lies_there(tree: ast.Module) -> bool:
@@ -324,22 +325,16 @@ def _imports_what_lies_there(tree: ast.Module) -> bool:
     importing: list[set[str]] = []
     for top in tree.body:
         calls = [node for node in walk(top) if isinstance(node, ast.Call)]
-        names = {_last(call.func) for call in calls}
+        names = {last_name(call.func) or "" for call in calls}
         if not names.isdisjoint(_LISTING):
             listing.add(getattr(top, "name", ""))
         if any(
-            _last(call.func) in _IMPORTERS
+            last_name(call.func) in _IMPORTERS
             and _written_out(call.args[0] if call.args else None) is None
             for call in calls
         ):
             importing.append(names | {getattr(top, "name", "")})
     return any(not names.isdisjoint(listing) for names in importing)
-
-
-def _last(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _written_out(node: ast.expr | None) -> str | None:

@@ -136,8 +136,7 @@ def returned_with_cuda(context: Context, call: ast.Call) -> list[ast.expr] | Non
 
 def reached_returns(context: Context, function: FunctionNode) -> list[ast.expr] | None:
     """What `function` may return where CUDA is; None where it may return nothing."""
-    returns = [r for r in context.index.of(ast.Return) if context.index.function(r) is function]
-    reached = [item.value for item in returns if runs(context, item)]
+    reached = [item.value for item in context.index.returns(function) if runs(context, item)]
     if not reached or any(value is None for value in reached):
         return None
     return [value for value in reached if value is not None]

@@ -7,6 +7,7 @@ import ast
 from mpslint.facts.priors import names_device
 from mpslint.semantics.context import Context
 from mpslint.semantics.steps.forward_inputs import from_forward
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.terms.value import Kind
 
 NOT_ON_MPS = ("cuda", "cpu", "no-mps", "asked-cuda")
@@ -132,11 +133,6 @@ def _used_as_tensor(context: Context, base: ast.expr) -> bool:
             if called and context.names.owner(use.id, use) is owner:
                 return True
     return False
-
-
-def keyword(call: ast.Call, name: str) -> ast.expr | None:
-    """The value of a keyword argument."""
-    return next((item.value for item in call.keywords if item.arg == name), None)
 
 
 def device_argument(context: Context, call: ast.Call) -> ast.expr | None:

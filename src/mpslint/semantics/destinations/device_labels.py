@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import last_name, maker
-from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.uses.config_keys import Key, places_by
 
 if TYPE_CHECKING:
@@ -102,9 +102,7 @@ def _fields(cls: ast.ClassDef) -> Iterator[tuple[str, str]]:
             if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
                 yield item.target.id, item.target.id
         return
-    made = next(
-        (item for item in cls.body if isinstance(item, FUNCTIONS) and item.name == "__init__"), None
-    )
+    made = method_of(cls, "__init__")
     if made is None or cls.decorator_list:
         return
     kept = dict(_kept_by(made.body))

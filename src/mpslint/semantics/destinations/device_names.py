@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.terms.facts_known import BACKENDS, OTHER_DEVICES
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _CPU, _CUDA, _MPS = "cpu", "cuda", "mps"
-# Fact: `torch.device(...).type` is one of these, of those that torch places tensors on.
-_BACKENDS = frozenset({_CUDA, _MPS, "cpu", "xpu", "hip", "npu", "hpu", "xla", "meta", "tpu", "gpu"})
+_BACKENDS = frozenset({*BACKENDS, *OTHER_DEVICES, "hip", "gpu"})
+"""What is the name of a device where it stands among others."""
 _TYPED = "torch.cuda."
 """`"torch.cuda.FloatTensor"`, as `.type()` says of a tensor, beside `"torch.FloatTensor"`."""
 _KEEPING = frozenset({"lower", "strip", "partition", "split"})
@@ -153,7 +154,7 @@ def _is_default(context: Context, name: str) -> bool:
     for call in context.index.calls.get("add_argument", ()):
         words = [one.value for one in call.args if isinstance(one, ast.Constant)]
         if any(isinstance(one, str) and one.lstrip("-").replace("-", "_") == name for one in words):
-            given = next((one.value for one in call.keywords if one.arg == "default"), None)
+            given = keyword(call, "default")
             if given is not None and not isinstance(given, ast.Constant):
                 return True
             if isinstance(given, ast.Constant) and backend_of(given.value) == _CUDA:

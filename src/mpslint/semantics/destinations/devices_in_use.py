@@ -15,6 +15,7 @@ from mpslint.semantics.destinations.selected_devices import assigned_cuda, picks
 from mpslint.semantics.elsewhere.elsewhere import set_by
 from mpslint.semantics.elsewhere.imported import imported_base
 from mpslint.semantics.names.set_by_then import is_set_by_then
+from mpslint.semantics.syntax.expressions import root_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,9 +97,7 @@ def _is_self(device: ast.Attribute) -> bool:
 
 def _root(device: ast.Attribute) -> ast.Name | None:
     """`self` of `self.config.device`."""
-    held: ast.expr = device
-    while isinstance(held, ast.Attribute):
-        held = held.value
+    held = root_of(device, ast.Attribute)
     return held if isinstance(held, ast.Name) else None
 
 

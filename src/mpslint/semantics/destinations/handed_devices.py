@@ -10,8 +10,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_device
-from mpslint.semantics.destinations.selected_devices import all_calls, assigned_cuda, given_for
+from mpslint.semantics.destinations.selected_devices import all_calls, assigned_cuda
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import explicit_parameters, given_for
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def handed_device(context: Context, node: ast.AST) -> tuple[str, bool] | None:
     function = context.index.function(node)
     if not isinstance(function, FUNCTIONS) or context.index.parents[function] is not context.tree:
         return None
-    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    arguments = explicit_parameters(function.args)
     for stored in _stored(context):
         assert isinstance(stored.value, ast.Name)
         parameter = next((one for one in arguments if one.arg == stored.value.id), None)
@@ -70,7 +71,7 @@ def _all_set(
     if calls is None:
         return False
     for call in calls:
-        given = given_for(function, parameter, call)
+        given = given_for(function.args, call, parameter.arg, skipped=0)
         if not isinstance(given, ast.Name) or not _is_set_before(context, given, call, stored.attr):
             return False
     return True

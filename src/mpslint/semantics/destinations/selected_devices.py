@@ -17,6 +17,8 @@ from mpslint.semantics.destinations.cuda_machine import (
 )
 from mpslint.semantics.devices.gpu_numbers import type_given
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.parameters import given_for
+from mpslint.semantics.terms.facts_known import backend_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +34,7 @@ def picks_cuda(context: Context, node: ast.expr, depth: int = _DEPTH) -> bool:
     if depth <= 0:
         return False
     if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and node.value.split(":")[0] == "cuda"
+        return backend_word(node) == "cuda"
     if isinstance(node, ast.IfExp):
         return _conditional(context, node, depth)
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
@@ -162,24 +164,11 @@ def _callers_pass_cuda(
         call = context.index.parents[use]
         if not isinstance(call, ast.Call) or call.func is not use:
             return False
-        given = given_for(function, parameter, call, skip=int(named is not function)) or default
+        given = given_for(function.args, call, parameter.arg, skipped=int(named is not function))
+        given = given or default
         if given is None or not picks_cuda(context, given, depth - 1):
             return False
     return True
-
-
-def given_for(
-    function: FunctionNode, parameter: ast.arg, call: ast.Call, *, skip: int = 0
-) -> ast.expr | None:
-    """What `call` passes for `parameter`; None: nothing, or nobody can tell."""
-    for keyword in call.keywords:
-        if keyword.arg == parameter.arg:
-            return keyword.value
-    positional = [*function.args.posonlyargs, *function.args.args][skip:]
-    if parameter not in positional or any(isinstance(a, ast.Starred) for a in call.args):
-        return None
-    position = positional.index(parameter)
-    return call.args[position] if position < len(call.args) else None
 
 
 def all_calls(context: Context, function: FunctionNode) -> list[ast.Call] | None:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.destinations.destinations import is_device_of_tensor
-from mpslint.semantics.destinations.selected_devices import all_calls, given_for
+from mpslint.semantics.destinations.selected_devices import all_calls
 from mpslint.semantics.names.flow import leaves
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import given_for
 from mpslint.semantics.syntax.ways_through import ends_every_way
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.uses.defined import asked_for
@@ -208,7 +209,9 @@ def _is_given_devices(context: Context, binding: Binding, depth: int) -> bool:
     calls = all_calls(context, function)
     if calls is None:
         return False
-    handed = [given_for(function, node, call) or binding.value for call in calls]
+    handed = [
+        given_for(function.args, call, node.arg, skipped=0) or binding.value for call in calls
+    ]
     return all(one is not None and surely_device(context, one, depth - 1) for one in handed)
 
 
@@ -229,9 +232,7 @@ def _is_returned(context: Context, call: ast.Call, depth: int) -> bool:
 def _returns_device(context: Context, function: FunctionNode, depth: int) -> bool:
     if isinstance(function, ast.AsyncFunctionDef) or function.decorator_list:
         return False
-    returned = [
-        one.value for one in context.index.of(ast.Return) if context.index.function(one) is function
-    ]
+    returned = [one.value for one in context.index.returns(function)]
     if function.returns is not None and context.resolve(function.returns) == _KIND:
         return all(written_texts(context, [value]) is None for value in returned)
     if not returned or not _leaves(function.body):

@@ -15,13 +15,12 @@ from mpslint.semantics.destinations.device_names import (
     may_be_new,
     subject_of,
 )
+from mpslint.semantics.names.flow import leaves
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 class _Asked(NamedTuple):
@@ -127,9 +126,9 @@ def _third(context: Context, raised: ast.stmt) -> Iterator[ast.AST]:
     while True:
         for before in _before(context, current):
             for arm, asked in _arms(context, before):
-                if asked is not None and not asked.is_negated and _leaves(arm):
+                if asked is not None and not asked.is_negated and leaves(arm):
                     is_none_of(asked)
-            if isinstance(before, ast.Match) and all(_leaves(case.body) for case in before.cases):
+            if isinstance(before, ast.Match) and all(leaves(case.body) for case in before.cases):
                 names = _cases(before)
                 if names is not None:
                     is_none_of(_Asked(subject_of(before.subject), tuple(names), is_negated=False))
@@ -161,13 +160,6 @@ def _arms(
         if len(statement.orelse) != 1:
             return
         statement = statement.orelse[0]
-
-
-def _leaves(body: Sequence[ast.stmt]) -> bool:
-    last = body[-1]
-    if isinstance(last, ast.With):
-        return _leaves(last.body)
-    return isinstance(last, _LEAVING)
 
 
 def _cases(match: ast.Match) -> list[object] | None:

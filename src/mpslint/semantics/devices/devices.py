@@ -19,6 +19,8 @@ from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, Index
+from mpslint.semantics.syntax.methods import method_of
+from mpslint.semantics.syntax.parameters import defaults_of, positional_parameters
 from mpslint.semantics.values.values import FACTORIES, LIKE_FACTORIES, Kind, Values
 
 _DEVICE_METHODS = frozenset(
@@ -217,14 +219,11 @@ class Devices:
         function: ast.AST | None = bindings[0].node
         skip = 0
         if isinstance(function, ast.ClassDef):
-            function = next(
-                (i for i in function.body if isinstance(i, FUNCTIONS) and i.name == "__init__"),
-                None,
-            )
+            function = method_of(function, "__init__")
             skip = 1
         if not isinstance(function, FUNCTIONS):
             return None
-        parameters = [*function.args.posonlyargs, *function.args.args][skip:]
+        parameters = positional_parameters(function.args)[skip:]
         if position < len(parameters) and names_device(parameters[position].arg):
             return Slot("argument", call)
         return None
@@ -279,16 +278,7 @@ class Devices:
         return False
 
     def _parameter(self, arguments: ast.arguments, default: ast.expr) -> Slot | None:
-        positional = [*arguments.posonlyargs, *arguments.args]
-        pairs = [
-            *zip(
-                positional[len(positional) - len(arguments.defaults) :],
-                arguments.defaults,
-                strict=True,
-            ),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-        ]
-        for parameter, value in pairs:
+        for parameter, value in defaults_of(arguments):
             if value is default and names_device(parameter.arg):
                 return Slot("parameter", parameter)
         return None

@@ -11,9 +11,10 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import keyword as keyword_of
-from mpslint.semantics.syntax.fitting import required
+from mpslint.semantics.syntax.expressions import argument, keyword
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.methods import method_of
+from mpslint.semantics.syntax.parameters import required_parameters
 from mpslint.semantics.terms.facts_known import DEVICE_FACTS, NONE, Facts, common
 from mpslint.semantics.terms.sought import PLAIN, Sought
 from mpslint.semantics.terms.value import Kind, Value
@@ -83,7 +84,7 @@ class Given(NamedTuple):
 
     def by(self, call: ast.Call) -> bool:
         """Whether a call gives it for certain."""
-        if any(keyword.arg == self.parameter for keyword in call.keywords):
+        if keyword(call, self.parameter) is not None:
             return True
         before = call.args[: (self.place or 0) + 1]
         plain = not any(isinstance(item, ast.Starred) for item in before)
@@ -91,16 +92,13 @@ class Given(NamedTuple):
 
     def of(self, call: ast.Call) -> ast.expr | None:
         """What a call that is written out in full gives for it; None: nothing."""
-        for keyword in call.keywords:
-            if keyword.arg == self.parameter:
-                return keyword.value
-        if self.place is None or len(call.args) <= self.place:
-            return None
-        return call.args[self.place]
+        if self.place is None:
+            return keyword(call, self.parameter)
+        return argument(call, self.place, self.parameter)
 
     def left_out_by(self, call: ast.Call) -> bool:
         """Whether a call leaves it out for certain."""
-        if any(keyword.arg in (self.parameter, None) for keyword in call.keywords):
+        if any(item.arg in (self.parameter, None) for item in call.keywords):
             return False
         if any(isinstance(item, ast.Starred) for item in call.args):
             return False
@@ -331,9 +329,7 @@ def settled_by_import(definition: Definition) -> Facts:
     if len(bindings) != 1:
         return NONE
     if isinstance(node, ast.ClassDef):
-        node = next(
-            (x for x in node.body if isinstance(x, FUNCTIONS) and x.name == "__init__"), node
-        )
+        node = method_of(node, "__init__") or node
     if not isinstance(node, FUNCTIONS):
         return NONE
     return context.guards.after(node) - _LOCAL
@@ -417,7 +413,7 @@ def _enabled(context: Context, use: ast.expr) -> Facts:
     call = context.index.parents[use]
     if not isinstance(call, ast.Call) or call.func is not use:
         return NONE
-    given = keyword_of(call, "enabled")
+    given = keyword(call, "enabled")
     return context.guards.implied(given, True) if given is not None else NONE
 
 
@@ -481,7 +477,11 @@ def exported_device(definition: Definition, *, called: bool) -> Value | None:
     context, bindings = definition
     if called:
         function = bindings[0].node
-        if len(bindings) != 1 or not isinstance(function, FUNCTIONS) or required(function.args):
+        if (
+            len(bindings) != 1
+            or not isinstance(function, FUNCTIONS)
+            or required_parameters(function.args)
+        ):
             return None
         value = context.values.returned(function)
         return value if value.kind in _DEVICES else None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import arguments_for, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import Kind
 from mpslint.sources.files import spoken_path
@@ -56,7 +56,7 @@ def _place(context: Context, node: ast.AST) -> str:
 def sparse_buffer(context: Context) -> ast.Call | None:
     """`self.register_buffer("heads", mask.to_sparse())`"""
     for call in context.index.calls.get("register_buffer", ()):
-        given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "tensor")]
+        given = arguments_for(call, 1, "tensor")
         for value in given:
             if any(_is_sparse(node) for part in _behind(context, value) for node in ast.walk(part)):
                 return call

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.expressions import is_main_test
+from mpslint.semantics.syntax.expressions import is_main_block
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -89,6 +89,6 @@ def is_optional(context: Context, call: ast.expr) -> bool:
         if isinstance(parent, ast.Try) and not parent.handlers:
             continue  # `try: join(); work()`, `finally: leave()` tries nothing.
         if isinstance(parent, ast.If | ast.IfExp | ast.Try | ast.BoolOp):
-            if not (isinstance(parent, ast.If) and is_main_test(parent.test)):
+            if not is_main_block(parent):
                 return True
     return False

@@ -57,8 +57,8 @@ def _of_call(context: Context, call: ast.Call, depth: int) -> Iterator[str]:
         return
     given = [*call.args, *(one.value for one in call.keywords)]
     taken = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
-    for node in context.index.of(ast.Return):
-        if node.value is None or context.index.function(node) is not function:
+    for node in context.index.returns(function):
+        if node.value is None:
             continue
         for number in numbers_named(context, node.value, depth - 1):
             parts = ast.walk(ast.parse(number, mode="eval"))

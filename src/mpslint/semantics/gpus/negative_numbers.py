@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.parameters import defaults_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,14 +56,8 @@ def _compared(context: Context) -> Iterator[ast.expr]:
 def _negative_by_default(context: Context) -> Iterator[str]:
     """The names of parameters and options that are negative where they are left out."""
     for function in context.index.functions():
-        arguments = function.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults: list[ast.expr | None] = [*arguments.defaults]
-        pairs = [
-            *zip(positional[len(positional) - len(defaults) :], defaults, strict=True),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-        ]
-        yield from (one.arg for one, default in pairs if default and _is_negative(default))
+        pairs = defaults_of(function.args)
+        yield from (one.arg for one, default in pairs if _is_negative(default))
     for text in context.index.strings:
         call = context.index.parents[text]
         if isinstance(call, ast.Call) and text in call.args:

@@ -11,7 +11,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.gpus.several_gpus import needs_several_gpus
 from mpslint.semantics.purpose.caught_errors import is_caught
 from mpslint.semantics.purpose.purpose import starts_nccl
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.events import DIVIDES, SETS_RATE, SIZES_BATCHES, Kind
 
@@ -116,9 +116,7 @@ def _zero_of(event: Event) -> ast.expr | None:
         return node.value
     if not isinstance(node, ast.Call):
         return None
-    named = "lr" if event.name == SETS_RATE else "batch_size"
-    given = next((item.value for item in node.keywords if item.arg == named), None)
-    return given if given is not None or len(node.args) < 2 else node.args[1]
+    return argument(node, 1, "lr" if event.name == SETS_RATE else "batch_size")
 
 
 def harm_of_none(context: Context, count: ast.expr, depth: int = _DEPTH) -> Harm | None:

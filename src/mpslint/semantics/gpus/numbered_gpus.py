@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.names.flow import leaves
 from mpslint.semantics.purpose.arm_tests import tests_around
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import (
+    defaults_of,
+    explicit_parameters,
+    positional_parameters,
+)
 from mpslint.semantics.uses.switch_defaults import destination
 
 if TYPE_CHECKING:
@@ -99,7 +104,7 @@ def _is_each_of_given(context: Context, call: ast.Call, number: str) -> bool:
     function = context.index.function(call)
     if function is None:
         return False
-    parameters = (*function.args.posonlyargs, *function.args.args)
+    parameters = positional_parameters(function.args)
     needed = {item.arg for item in parameters[: len(parameters) - len(function.args.defaults)]}
     for loop in context.index.ancestors(call):
         if isinstance(loop, ast.For):
@@ -149,21 +154,12 @@ def _is_given_by_default(
     function = context.index.function(call)
     if function is None:
         return True  # A number that the script itself has chosen.
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    first = len(positional) - len(arguments.defaults)
-    defaults = {
-        **dict(zip((item.arg for item in positional[first:]), arguments.defaults, strict=True)),
-        **{
-            item.arg: default
-            for item, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-            if default is not None
-        },
-    }
-    if number.id not in {item.arg for item in (*positional, *arguments.kwonlyargs)}:
+    if number.id not in {item.arg for item in explicit_parameters(function.args)}:
         return True
-    default = defaults.get(number.id)
-    return default is not None and not _is_none(default)
+    return any(
+        item.arg == number.id and not _is_none(default)
+        for item, default in defaults_of(function.args)
+    )
 
 
 def _is_none(value: ast.expr) -> bool:

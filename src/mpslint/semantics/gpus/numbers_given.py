@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.syntax.expressions import arguments_for, is_path, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import Kind
 
@@ -59,7 +59,7 @@ def given_to(context: Context, call: ast.Call) -> ast.expr | None:
     """What a `.cuda(...)` is given."""
     if not isinstance(call.func, ast.Attribute) or context.resolve(call.func):
         return None
-    given = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "device")]
+    given = arguments_for(call, 0, "device")
     return given[0] if len(given) == 1 else None
 
 
@@ -79,9 +79,7 @@ def _number_of(context: Context, value: ast.expr) -> Given | None:
         return None
     if not is_path(path) or context.values.of(value).kind in _DEVICES:
         return None
-    root = path
-    while isinstance(root, ast.Attribute):
-        root = root.value
+    root = root_of(path, ast.Attribute)
     assert isinstance(root, ast.Name)
     if isinstance(path, ast.Name) or root.id != "self":
         own = _kept_beside(context, root, value)

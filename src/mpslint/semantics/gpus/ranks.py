@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_process
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ _RANKED = "functions that move to the GPU of their process"
 def rank_of(context: Context, call: ast.Call) -> str | None:
     """The parameter that a `.cuda(...)` is given, where the function leaves it as it came."""
     function = context.index.function(call)
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    given = arguments_for(call, 0, "device")
     if function is None or len(given) != 1 or not isinstance(given[0], ast.Name):
         return None
     name = given[0].id

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.devices.gpu_numbers import read, written_out
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.machines import MAC
@@ -88,7 +89,7 @@ def _numbered(context: Context, event: Event) -> Iterator[tuple[int, ast.expr]]:
     """The numbers of GPUs that are written out for an event, each with what tells of it."""
     if event.kind is Kind.MOVED:
         call = event.call
-        given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
+        given = arguments_for(call, 0, "device")
         for item in given:
             number = _number(context, item)
             if number is not None:

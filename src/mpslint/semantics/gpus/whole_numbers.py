@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.uses.attribute_stores import Unknown, stored
 from mpslint.semantics.uses.defined import asked_for
@@ -149,6 +150,6 @@ def _takes_numbers(option: ast.Call) -> bool:
 
 def _names_numbers(annotation: ast.expr) -> bool:
     """`int`, `int | None`, `Optional[int]`"""
-    words = {one.id for one in ast.walk(annotation) if isinstance(one, ast.Name)}
+    words = names_in(annotation)
     words |= {one.attr for one in ast.walk(annotation) if isinstance(one, ast.Attribute)}
     return "int" in words and words <= {"int", "Optional", "Union", "typing"}

@@ -30,9 +30,7 @@ class Returning:
 
     def implied(self, function: ast.FunctionDef, outcome: bool) -> Facts:
         """What follows when `function` has returned something true (or false)."""
-        returns = [
-            item for item in self._index.of(ast.Return) if self._index.function(item) is function
-        ]
+        returns = self._index.returns(function)
         values = [item.value for item in returns if item.value is not None]
         if not values or len(values) > _WAYS:
             return NONE

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.names.flow import leaves
 from mpslint.semantics.names.names import Names
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index
+from mpslint.semantics.syntax.methods import method_of, only_method_of_self
 from mpslint.semantics.terms.facts_known import NONE, Facts, last_name
 
 if TYPE_CHECKING:
@@ -169,7 +171,7 @@ class Settling:
 
     def starts_nccl(self, call: ast.Call) -> bool:
         """Whether a process group is started on NCCL, and could not be on anything else."""
-        given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "backend")]
+        given = arguments_for(call, 0, "backend")
         if len(given) != 1:
             return False
         backend = self._guards.behind(given[0])
@@ -190,27 +192,14 @@ class Settling:
     def _local(self, function: ast.Name | ast.Attribute) -> FunctionNode | None:
         """The one function of this file that a call means; of a class, its constructor."""
         if isinstance(function, ast.Attribute):
-            return self._method(function)
+            return only_method_of_self(self._index, function)
         bindings = self._names.bindings(function.id, function)
         if len(bindings) != 1:
             return None
         node = bindings[0].node
         if isinstance(node, ast.ClassDef):
-            for item in node.body:
-                if isinstance(item, FUNCTIONS) and item.name == "__init__":
-                    return item
-            return None
+            return method_of(node, "__init__")
         return node if isinstance(node, FUNCTIONS) and bindings[0].kind == "def" else None
-
-    def _method(self, function: ast.Attribute) -> FunctionNode | None:
-        """`self.setup()`, of the class around."""
-        if not isinstance(function.value, ast.Name) or function.value.id != "self":
-            return None
-        owner = self._index.enclosing(function, ast.ClassDef)
-        if owner is None:
-            return None
-        methods = [x for x in owner.body if isinstance(x, FUNCTIONS) and x.name == function.attr]
-        return methods[0] if len(methods) == 1 else None
 
     def _first_return(self, function: FunctionNode) -> int | None:
         """The row of the first `return` (or `yield`) of a function."""

@@ -18,8 +18,10 @@ from mpslint.semantics.loops.loops import Loop, Loops
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.names.type_arms import is_of_type
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import arguments_for, last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index, walk
+from mpslint.semantics.syntax.methods import methods_named
+from mpslint.semantics.syntax.parameters import given_for, positional_names, positional_parameters
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.placement import has_host_copy
 from mpslint.semantics.values.values import Values
@@ -129,7 +131,7 @@ class ForwardPasses:
         """Whether something is the lengths of `pack_padded_sequence` as well, which takes them on
         the CPU alone."""
         for call in self._index.calls.get("pack_padded_sequence", ()):
-            given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "lengths")]
+            given = arguments_for(call, 1, "lengths")
             if any(isinstance(item, ast.Name) and item.id == name.id for item in given):
                 if self._index.function(call) is self._index.function(name):
                     return True
@@ -138,7 +140,7 @@ class ForwardPasses:
     def _is_of_the_device(self, looked_at: list[ast.expr], function: FunctionNode) -> bool:
         """Whether nothing that is looked at is of the host, by its name or by what is given for a
         parameter."""
-        parameters = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+        parameters = positional_names(function.args)
         for name in (item for root in looked_at for item in ast.walk(root)):
             word = last_name(name)
             if word is not None and matches("host-fields", word):
@@ -146,29 +148,25 @@ class ForwardPasses:
             if not isinstance(name, ast.Name):
                 continue
             if name.id in parameters:
-                if any(map(self._is_on_host, self._given(function, parameters, name.id))):
+                if any(map(self._is_on_host, self._given(function, name.id))):
                     return False
         return True
 
     def is_tensor(self, node: ast.expr, function: FunctionNode, depth: int = 3) -> bool:
         """Whether `node` is what a kernel makes, or a part of it; or all calls of this file hand
         such to the parameter that it is of."""
-        while isinstance(node, ast.Subscript):
-            node = node.value
+        node = root_of(node, ast.Subscript)
         value = self._values.of(node)
         if value.kind is Kind.TENSOR:
             return value.computed
         if value.kind is Kind.UNKNOWN and value.may_be_on_accelerator:
             return True  # Something of somebody's that was moved there.
-        parameters = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+        parameters = positional_names(function.args)
         if not depth or not isinstance(node, ast.Name) or node.id not in parameters:
             return False
         if any(binding.kind != "parameter" for binding in self._flow.reaching(node)):
             return False
-        given = [
-            (item, self._index.function(item))
-            for item in self._given(function, parameters, node.id)
-        ]
+        given = [(item, self._index.function(item)) for item in self._given(function, node.id)]
         return bool(given) and all(
             around is not None and self.is_tensor(item, around, depth - 1) for item, around in given
         )
@@ -202,7 +200,7 @@ class ForwardPasses:
             item
             for klass in self._index.of(ast.ClassDef)
             if self._values.is_module_class(klass)
-            for item in _methods(klass, "forward")
+            for item in methods_named(klass, "forward")
             if not _trains(item)
         ]
         reached.update((function, []) for function in todo)
@@ -235,9 +233,9 @@ class ForwardPasses:
             and target.value.id == "self"
             and (klass := self._index.enclosing(call, ast.ClassDef)) is not None
         ):
-            yield from _methods(klass, target.attr)
+            yield from methods_named(klass, target.attr)
             for held in self._held(klass, target.attr):
-                yield from _methods(held, "forward")
+                yield from methods_named(held, "forward")
 
     def _held(self, klass: ast.ClassDef, attribute: str) -> Iterator[ast.ClassDef]:
         """The classes of this file of which `klass` keeps an object as `self.attribute`."""
@@ -254,17 +252,12 @@ class ForwardPasses:
                     if isinstance(binding.node, ast.ClassDef):
                         yield binding.node
 
-    def _given(
-        self, function: FunctionNode, parameters: list[str], name: str
-    ) -> Iterator[ast.expr]:
+    def _given(self, function: FunctionNode, name: str) -> Iterator[ast.expr]:
         """What the calls in this file hand to the parameter `name`."""
         for call in self._reached.get(function, ()):
-            at = parameters.index(name)
-            if isinstance(call.func, ast.Attribute) and parameters[0] == "self":
-                at -= 1
-            if 0 <= at < len(call.args):
-                yield call.args[at]
-            yield from (item.value for item in call.keywords if item.arg == name)
+            given = given_for(function.args, call, name)
+            if given is not None:
+                yield given
 
     def _is_aside(self, node: ast.AST, function: FunctionNode) -> bool:
         """In an arm for predictions alone, for a try of the module, or for what traces it, in one
@@ -314,7 +307,7 @@ class ForwardPasses:
         """What a parameter is by default, or what all calls in this file that say what it is hand
         on of such; None: it has no default, is given a new value, or something else by a call."""
         arguments = function.args
-        positional = [*arguments.posonlyargs, *arguments.args]
+        positional = positional_parameters(arguments)
         names = [item.arg for item in positional]
         bound = self._names.bindings(word, function.body[0])
         if not depth or len(bound) != 1 or bound[0].kind != "parameter":
@@ -323,7 +316,7 @@ class ForwardPasses:
             return None
         default = bound[0].value
         found: list[ast.expr | None] = [default] if default is not None else []
-        for given in self._given(function, names, word) if word in names else ():
+        for given in self._given(function, word) if word in names else ():
             around = self._index.function(given)
             if isinstance(given, ast.Name) and around is not None:
                 found.append(self._default(around, given.id, depth - 1))
@@ -356,9 +349,3 @@ def _trains(function: FunctionNode) -> bool:
         if isinstance(call, ast.Call)
     }
     return {"backward", "step"} <= called
-
-
-def _methods(klass: ast.ClassDef, name: str) -> Iterator[FunctionNode]:
-    for item in klass.body:
-        if isinstance(item, FUNCTIONS) and item.name == name:
-            yield item

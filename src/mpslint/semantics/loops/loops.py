@@ -22,6 +22,7 @@ from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode, Index
+from mpslint.semantics.syntax.methods import methods_named
 from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.values.values import Kind, Values
 
@@ -176,9 +177,8 @@ class Loops:
                 continue
             owner = self._index.enclosing(item, ast.ClassDef)
             if made.value.id == "self" and isinstance(owner, ast.ClassDef):
-                for method in owner.body:
-                    if isinstance(method, FUNCTIONS) and method.name == made.attr:
-                        yield from method.body
+                for method in methods_named(owner, made.attr):
+                    yield from method.body
 
     def _ends_in_error(self, branch: ast.If) -> bool:
         return isinstance(self._index.block(branch)[-1], ast.Raise)

@@ -6,7 +6,9 @@ A module keeps such a flag in a buffer, so that it is saved with the weights; a 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+
+from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.ways_through import always_run
 
 _ASKING = frozenset({"item", "bool", "any", "all"})
 """Methods that leave the truth of a flag what it is."""
@@ -21,7 +23,7 @@ def is_switched_over(test: ast.expr, body: list[ast.stmt]) -> bool:
     if found is None:
         return False
     name, truth = found
-    return any(_sets(item, name) is (not truth) for item in _always_run(body))
+    return any(_sets(item, name) is (not truth) for item in always_run(body))
 
 
 def _asked(test: ast.expr) -> tuple[str, bool] | None:
@@ -59,14 +61,6 @@ def _flag(node: ast.expr) -> str | None:
             return ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else None
 
 
-def _always_run(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    for item in body:
-        if isinstance(item, ast.With):
-            yield from _always_run(item.body)
-        else:
-            yield item
-
-
 def _sets(item: ast.stmt, name: str) -> bool | None:
     """What a statement makes of a flag; None: nothing, or nobody knows."""
     if isinstance(item, ast.Assign):
@@ -92,7 +86,7 @@ def _truth(value: ast.expr) -> bool | None:
     if isinstance(value, ast.List | ast.Tuple):
         return _truth(value.elts[0]) if len(value.elts) == 1 else None
     if isinstance(value, ast.Call):
-        name = ast.unparse(value.func).rpartition(".")[2]
+        name = last_name(value.func)
         if name in _FULL:
             return _FULL[name]
         if name in _MAKERS and value.args:

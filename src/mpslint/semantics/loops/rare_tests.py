@@ -18,6 +18,7 @@ from mpslint.semantics.loops.loop_tests import (
 )
 from mpslint.semantics.loops.seldom_arms import Elapsed, counts, is_seldom_case, seldom_arm
 from mpslint.semantics.names.private_calls import given_by_all
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.syntax.index import LOOPS
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ class RareTests:
         ]
         if not stores:
             return False
-        names = {item.id for item in ast.walk(test) if isinstance(item, ast.Name)}
+        names = names_in(test)
         return any(
             isinstance(loop, LOOPS)
             and not names.isdisjoint(self._counted_by(loop))

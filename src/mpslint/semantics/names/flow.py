@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.semantics.names.names import Binding, Names, Scope
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, LOOPS, Index
+from mpslint.semantics.syntax.ways_through import JUMPS
 
 _BRANCHING = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match)
 _TRY: tuple[type, ...] = (ast.Try, getattr(ast, "TryStar", ast.Try))
@@ -33,7 +34,7 @@ _LEAVERS = {
 def leaves(block: Sequence[ast.stmt]) -> bool:
     """Whether running `block` never goes on to the statement after it."""
     for statement in block:
-        if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
+        if isinstance(statement, JUMPS):
             return True
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             name = _spelled(statement.value.func)

@@ -14,7 +14,13 @@ from functools import cached_property
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.names.cells import cells_of, imported_in
+from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, SCOPE_NODES, FunctionNode, Index
+from mpslint.semantics.syntax.parameters import (
+    defaults_of,
+    explicit_parameters,
+    positional_parameters,
+)
 
 _MODULE_LOADERS = {
     "pytest.importorskip",
@@ -189,19 +195,10 @@ class Names:
 
     def _parameters(self, function: ast.AST, arguments: ast.arguments) -> None:
         scope = self._scope_for(function)
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults: list[ast.expr | None] = [
-            *[None] * (len(positional) - len(arguments.defaults)),
-            *arguments.defaults,
-        ]
-        for arg, default in (
-            *zip(positional, defaults, strict=True),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-            (arguments.vararg, None),
-            (arguments.kwarg, None),
-        ):
+        defaults = dict(defaults_of(arguments))
+        for arg in (*explicit_parameters(arguments), arguments.vararg, arguments.kwarg):
             if arg is not None:
-                scope.add(arg.arg, Binding("parameter", arg, default, None))
+                scope.add(arg.arg, Binding("parameter", arg, defaults.get(arg), None))
 
     def _store(self, name: ast.Name) -> None:
         parents = self._index.parents
@@ -356,9 +353,7 @@ class Names:
 
     def _module_of_torch(self, node: ast.Name | ast.Attribute) -> str | None:
         """Which of the modules that make tensors an imported name is."""
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
+        root = root_of(node, ast.Attribute)
         if not isinstance(root, ast.Name):
             return None
         if not any(binding.kind == "import" for binding in self.bindings(root.id, root)):
@@ -371,7 +366,7 @@ class Names:
         method = self.scope_of(name).node
         if not isinstance(method, FUNCTIONS):
             return False
-        parameters = [*method.args.posonlyargs, *method.args.args]
+        parameters = positional_parameters(method.args)
         return bool(parameters) and parameters[0].arg == name.id
 
     def _resolve_loader(self, node: ast.Call) -> str | None:

@@ -7,17 +7,15 @@ from collections.abc import Iterator
 
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FunctionNode
+from mpslint.semantics.syntax.parameters import positional_parameters, required_parameters
 
 
 def needed_parameters(function: FunctionNode, *, bound: bool) -> Iterator[ast.expr]:
     """The classes of the parameters that each call must give, as they are written there; `bound`:
     the first of them is the object itself."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    given = positional[int(bound) : len(positional) - len(arguments.defaults)]
-    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    for item in (*given, *(item for item, default in named if default is None)):
-        written = _class_of(item.annotation)
+    own = positional_parameters(function.args)[: int(bound)]
+    for item in required_parameters(function.args):
+        written = _class_of(item.annotation) if item not in own else None
         if written is not None:
             yield written
 

@@ -7,6 +7,7 @@ import ast
 
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.index import FunctionNode, Index
+from mpslint.semantics.syntax.parameters import positional_parameters
 
 _OF_CLASSES = {"staticmethod", "classmethod"}
 _MOST_CALLS = 8
@@ -24,7 +25,7 @@ def given_by_all(index: Index, names: Names, parameter: ast.arg) -> list[ast.exp
     marks = {mark.id if isinstance(mark, ast.Name) else "" for mark in function.decorator_list}
     if not marks <= (_OF_CLASSES if method else set()):
         return []
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = positional_parameters(function.args)
     bound = method and "staticmethod" not in marks
     place = positional.index(parameter) - bound if parameter in positional else None
     if place is not None and place < 0:

@@ -11,12 +11,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.methods import method_of
+from mpslint.semantics.syntax.parameters import positional_parameters
+from mpslint.semantics.syntax.ways_through import JUMPS
 
 if TYPE_CHECKING:
     from mpslint.semantics.syntax.index import Index
 
 _CONSTRUCTOR = "__init__"
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _DEEPEST = 12
 
 
@@ -83,7 +85,7 @@ class _Way:
             return is_set
         if method is self._place and not is_set:
             self.met_unset = True
-        arguments = method.args.posonlyargs + method.args.args
+        arguments = positional_parameters(method.args)
         if not arguments:
             return is_set
         self._within.append(method)
@@ -96,15 +98,15 @@ class _Way:
         own = self.index.parents.get(self._within[-1])
         at = next((number for number, one in enumerate(self._line) if one is own), 0)
         for one in self._line[at + 1 :]:
-            for item in one.body:
-                if isinstance(item, FUNCTIONS) and item.name == name:
-                    return item
+            method = method_of(one, name)
+            if method is not None:
+                return method
         return None
 
     def _block(self, block: list[ast.stmt], is_set: bool, own: str) -> bool:
         for item in block:
             is_set = self._statement(item, is_set, own)
-            if isinstance(item, _LEAVING):
+            if isinstance(item, JUMPS):
                 return True if not isinstance(item, ast.Return) else is_set
         return is_set
 

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.basics.words import words
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import FunctionNode, Index
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.values.values import FACTORIES, Values
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_MOVING = _words(
+_MOVING = words(
     """
     to cuda type_as type cpu mps numpy tolist item to_empty
     """
 )
-_SHAPE_ONLY = _words(
+_SHAPE_ONLY = words(
     """
     shape size dim numel ndim dtype device
     """
 )
-_CHAINED = _words(
+_CHAINED = words(
     """
     unsqueeze squeeze view reshape expand expand_as repeat float long int bool half double t
     transpose permute flatten contiguous clone fill_ zero_ uniform_ normal_ tril triu mul add
     sub div mul_ add_ requires_grad_ detach unbind chunk flip
     """
 )
-_JOINING = _words(
+_JOINING = words(
     """
     cat stack hstack vstack concat concatenate where matmul bmm mm einsum dot add sub mul div
     maximum minimum addmm baddbmm lerp logaddexp outer
@@ -181,7 +178,7 @@ class Creations:
         """Parameters that are tensors for all that is known."""
         known = self._arguments.get(function)
         if known is None:
-            arguments = [*function.args.posonlyargs, *function.args.args][1:]
+            arguments = positional_parameters(function.args)[1:]
             known = {a.arg for a in arguments if self._may_be_tensor(a)}
             self._arguments[function] = known
         return known

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import extension_operators
 from mpslint.semantics.operands.op_calls import OFF_MPS, may_run_on_mps
+from mpslint.semantics.syntax.expressions import keyword
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -42,7 +43,7 @@ def extension_calls(context: Context) -> Iterator[tuple[ast.Call, str]]:
 
 
 def _has_own_reduction(call: ast.Call) -> bool:
-    given = next((item.value for item in call.keywords if item.arg == "reduce"), None)
+    given = keyword(call, "reduce")
     return isinstance(given, ast.Constant) and given.value in _OWN_REDUCTIONS
 
 

@@ -7,7 +7,7 @@ mentions such an operator without calling it lets somebody call it where nobody 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.ops import support
@@ -27,7 +27,7 @@ def kernels_by_name(context: Context) -> Iterator[ast.expr]:
     release = counted_release(context)
     if release is None:
         return
-    names = lacking_names(context)
+    names = lacking_names(release)
     lasts: dict[str, set[str]] = {}
     for name in names:
         lasts.setdefault(name.rpartition(".")[2], set()).add(name)
@@ -76,11 +76,11 @@ def _is_mention(context: Context, node: ast.expr) -> bool:
     return not any(getattr(parent, field, None) is node for field in _ANNOTATED)
 
 
-def _may_ask_for(context: Context, asked: ast.expr, module: str, names: Iterable[str]) -> bool:
+def _may_ask_for(context: Context, asked: ast.expr, module: str, names: Collection[str]) -> bool:
     """Whether an operator is looked up by its name: the one that stands there, or any that a text
     of the file names."""
     if isinstance(asked, ast.Constant):
-        return f"{module}.{asked.value!s}" in set(names)
+        return f"{module}.{asked.value!s}" in names
     return any(
         name.rpartition(".")[0] == module and context.index.spelled(name.rpartition(".")[2])
         for name in names

@@ -30,15 +30,11 @@ def lacking_kernels(context: Context) -> Iterator[tuple[ast.Call, str]]:
     """Calls of such operators, and of the modules that call them, with the name."""
     release = counted_release(context)
     if release is not None:
-        yield from op_calls(context, lacking_names(context), release)
+        yield from op_calls(context, lacking_names(release), release)
 
 
-def lacking_names(context: Context) -> dict[str, Release]:
-    """The operators that the release which counts lacks, with the first that has them; none where
-    the file lets them run on the CPU."""
-    release = counted_release(context)
-    if release is None:
-        return {}
+def lacking_names(release: Release) -> dict[str, Release]:
+    """The operators that a release lacks, with the first that has them."""
     table = support().native_since
     return {name: one for name, one in table.items() if one > release and _ONE_CELL not in name}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.names.flow import leaves
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def is_missed_later(context: Context, call: ast.Call) -> bool:
 
 def _is_unbound_behind(context: Context, tried: ast.Try, name: str) -> bool:
     """Whether the handlers go on without the name, and somebody asks for it then."""
-    if any(_leaves(handler.body) for handler in tried.handlers):
+    if any(leaves(handler.body) for handler in tried.handlers):
         return False
     function = context.index.function(tried)
     read = False
@@ -41,7 +42,3 @@ def _is_unbound_behind(context: Context, tried: ast.Try, name: str) -> bool:
             elif not inside:
                 return False
     return read
-
-
-def _leaves(body: list[ast.stmt]) -> bool:
-    return any(isinstance(one, ast.Return | ast.Raise | ast.Continue | ast.Break) for one in body)

@@ -11,6 +11,7 @@ from mpslint.semantics.operands.constructors import is_before_move
 from mpslint.semantics.operands.missed_results import is_missed_later
 from mpslint.semantics.operands.sample_transforms import only_transforms_run
 from mpslint.semantics.operands.sent_to_host import is_sent_to_host
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def oldest_release(context: Context) -> tuple[int, int]:
 
 def may_run_on_mps(context: Context, call: ast.Call, name: str) -> bool:
     """Whether the data of this call is not known to be on the CPU."""
-    device = next((k.value for k in call.keywords if k.arg == "device"), None)
+    device = keyword(call, "device")
     if name in _CREATORS:
         if device is None:
             return False

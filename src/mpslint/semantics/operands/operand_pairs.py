@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import root_name
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.syntax.parameters import positional_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,9 +180,7 @@ def _handed_on(context: Context, call: ast.Call) -> Iterator[Pair]:
 
 def innermost(operand: ast.expr) -> str:
     """`x` of `x[0]`: the parameter that a function is given; empty: none."""
-    while isinstance(operand, ast.Subscript):
-        operand = operand.value
-    return operand.id if isinstance(operand, ast.Name) else ""
+    return root_name(operand, ast.Subscript) or ""
 
 
 def given_by_name(context: Context, call: ast.Call) -> dict[str, ast.expr]:
@@ -188,7 +188,7 @@ def given_by_name(context: Context, call: ast.Call) -> dict[str, ast.expr]:
     callee = own_callee(context, call)
     if callee is None or any(isinstance(given, ast.Starred) for given in call.args):
         return {}
-    names = [one.arg for one in (*callee.args.posonlyargs, *callee.args.args)]
+    names = positional_names(callee.args)
     if isinstance(call.func, ast.Attribute):
         names = names[1:]
     given = dict(zip(names, call.args, strict=False))

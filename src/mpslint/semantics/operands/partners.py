@@ -30,6 +30,7 @@ from mpslint.semantics.operands.operand_pairs import (
     takes_tensor,
 )
 from mpslint.semantics.operands.origins import has_origin, is_made_with, parameters_beside
+from mpslint.semantics.syntax.parameters import explicit_parameters, positional_parameters
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -335,7 +336,7 @@ def is_tensor(context: Context, function: FunctionNode, name: str, depth: int = 
             ):
                 return True
             # A parameter that is bound again still says what it is given.
-            taken = [*callee.args.posonlyargs, *callee.args.args]
+            taken = positional_parameters(callee.args)
             place = call.args.index(held) + isinstance(call.func, ast.Attribute)
             if place < len(taken) and _is_declared(context, callee, taken[place].arg):
                 return True
@@ -346,7 +347,7 @@ def _is_declared(context: Context, function: FunctionNode, name: str) -> bool:
     """`x: torch.Tensor`"""
     return any(
         item.arg == name and context.values.annotation(item.annotation).kind is Kind.TENSOR
-        for item in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+        for item in explicit_parameters(function.args)
     )
 
 

@@ -7,6 +7,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.operands.partners import is_tensor, shaping, stays
+from mpslint.semantics.syntax.parameters import positional_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -45,7 +46,7 @@ def _is_of_pass(context: Context, function: FunctionNode) -> bool:
 
 def _required(function: FunctionNode) -> list[str]:
     """The parameters behind `self` that have no default."""
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = positional_parameters(function.args)
     without = positional[: len(positional) - len(function.args.defaults)]
     return [item.arg for item in without[1:]]
 

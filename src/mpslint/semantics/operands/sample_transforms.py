@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.methods import method_of
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -48,9 +49,7 @@ def _is_of_transforms(context: Context, node: ast.AST, depth: int) -> bool:
 def _is_transform(context: Context, klass: ast.ClassDef) -> bool:
     if context.values.is_module_class(klass):
         return False
-    called = next(
-        (x for x in klass.body if isinstance(x, FUNCTIONS) and x.name == "__call__"), None
-    )
+    called = method_of(klass, "__call__")
     return called is not None and _gives_back(context, called)
 
 

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.destinations.destinations import keyword
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import defaults_of
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -47,10 +48,6 @@ def _default_of(context: Context, name: ast.Name) -> ast.expr | None:
     function = context.index.function(name)
     if not isinstance(function, FUNCTIONS):
         return None
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = [
-        *zip(reversed(positional), reversed(arguments.defaults), strict=False),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    return next((default for item, default in pairs if item.arg == name.id), None)
+    return next(
+        (default for item, default in defaults_of(function.args) if item.arg == name.id), None
+    )

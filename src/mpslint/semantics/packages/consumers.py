@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.methods import method_of
+from mpslint.semantics.syntax.parameters import defaults_of, positional_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -122,14 +124,7 @@ def _default_reads(
     function = context.index.parents[arguments]
     if not isinstance(function, FUNCTIONS):
         return
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = list(zip(reversed(positional), reversed(arguments.defaults), strict=False))
-    pairs += [
-        (one, two)
-        for one, two in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        if two is not None
-    ]
-    for argument, value in pairs:
+    for argument, value in defaults_of(arguments):
         if value is default:
             yield from _parameter_reads(context, function, argument.arg)
 
@@ -145,7 +140,7 @@ def given_to(
     if isinstance(given, ast.keyword):
         name = given.arg
     else:
-        positional = [*function.args.posonlyargs, *function.args.args][skip:]
+        positional = positional_parameters(function.args)[skip:]
         starred = any(isinstance(item, ast.Starred) for item in call.args)
         position = call.args.index(given) if given in call.args else len(positional)
         known = position < len(positional) and not starred
@@ -162,17 +157,13 @@ def _called(context: Context, call: ast.Call) -> tuple[FunctionNode | None, int]
         bindings = context.names.bindings(func.id, func)
         found = bindings[0].node if len(bindings) == 1 else None
         if isinstance(found, ast.ClassDef):
-            return _method(found, "__init__"), 1
+            return method_of(found, "__init__"), 1
         return (found, 0) if isinstance(found, FUNCTIONS) else (None, 0)
     if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
         klass = context.index.enclosing(call, ast.ClassDef)
         if func.value.id == "self" and klass is not None:
-            return _method(klass, func.attr), 1
+            return method_of(klass, func.attr), 1
     return None, 0
-
-
-def _method(klass: ast.ClassDef, name: str) -> FunctionNode | None:
-    return next((m for m in klass.body if isinstance(m, FUNCTIONS) and m.name == name), None)
 
 
 def _option_reads(context: Context, call: ast.Call) -> Iterator[ast.AST]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -82,6 +82,15 @@ def writes(context: Context, prefix: str) -> Iterator[Write]:
             write = _write(context, key, name)
             if write is not None:
                 yield write
+
+
+def late_writes(context: Context, prefix: str) -> Iterator[tuple[Write, ast.stmt]]:
+    """Those that a process makes for itself when torch is loaded already, each with the statement
+    that loads it."""
+    for write in writes(context, prefix):
+        loaded = torch_import_before(context, write.node) if write.own_process else None
+        if loaded is not None:
+            yield write, loaded
 
 
 def _write(context: Context, key: ast.Constant, name: str) -> Write | None:
@@ -178,7 +187,7 @@ def sets_variable(code: ast.AST, key: str) -> int:
             if node.func.attr == "update" and last_name(node.func.value) == "environ":
                 given = [k for one in node.args if isinstance(one, ast.Dict) for k in one.keys]
                 at = next((one for one in given if _is(one, key)), None)
-                if any(keyword.arg == key for keyword in node.keywords):
+                if keyword(node, key) is not None:
                     return node.lineno
         if _is(at, key):
             return getattr(node, "lineno", 0)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from mpslint.facts.priors import frameworks_without_mps
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.expressions import root_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 
@@ -19,7 +20,7 @@ class Framework(NamedTuple):
         """Whether a module gives it a class or a function to run."""
         names = set(self._names(tree))
         return any(
-            _root(part) in names
+            root_name(part, ast.Attribute, ast.Call) in names
             for item in tree.body
             if isinstance(item, (ast.ClassDef, *FUNCTIONS))
             for part in (*item.decorator_list, *getattr(item, "bases", ()))
@@ -44,9 +45,3 @@ def _with_optional(statement: ast.stmt) -> list[ast.stmt]:
 def frameworks_of(data: bytes) -> list[Framework]:
     """The frameworks whose names a text has."""
     return [Framework(name) for name in frameworks_without_mps() if name.encode() in data]
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Call | ast.Attribute):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""

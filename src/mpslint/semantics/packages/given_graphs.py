@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import attributes_without_mps
 from mpslint.semantics.packages.cuda_packages import imports_without_mps
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.uses.defined import definitions_around
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _parameter(context: Context, base: ast.expr) -> ast.arg | None:
     if not isinstance(parameter, ast.arg) or function is None:
         return None
     is_method = isinstance(context.index.parents[function], ast.ClassDef)
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = positional_parameters(function.args)
     return None if is_method and positional[:1] == [parameter] else parameter
 
 

@@ -153,11 +153,7 @@ def _row(binding: Binding, name: str) -> int | None:
 
 
 def _returned(context: Context, function: ast.AST) -> list[ast.expr]:
-    return [
-        item.value
-        for item in context.index.of(ast.Return)
-        if item.value is not None and context.index.function(item) is function
-    ]
+    return [item.value for item in context.index.returns(function) if item.value is not None]
 
 
 def _put_into(context: Context, name: str) -> list[ast.expr]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.semantics.syntax.expressions import asks_for_name, last_name
+from mpslint.semantics.syntax.expressions import asks_for_name, last_name, names_in
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
 _WRAPPER = "DataParallel"
@@ -59,33 +59,29 @@ def left_to_wrapper(tree: ast.Module, *, always: bool = False) -> Iterator[ast.C
 
 
 def _left(loop: ast.For, models: set[str], always: bool) -> Iterator[ast.Call]:
-    batch = _names(loop.target)
+    batch = names_in(loop.target)
     body = [node for statement in loop.body for node in ast.walk(statement)]
     for node in body:  # `input, target = batch`
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
             if node.value.id in batch:
-                batch |= set().union(*map(_names, node.targets))
+                batch |= set().union(*map(names_in, node.targets))
     moved = {
         name
         for node in body
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in _MOVES
-        for name in _names(node.func.value)
+        for name in names_in(node.func.value)
     }
     changed = {
         name
         for node in body
         if isinstance(node, ast.Assign) and not isinstance(node.value, ast.Name)
         for target in node.targets
-        for name in _names(target)
+        for name in names_in(target)
     }
     for node in body if always or moved & batch else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             given = {one.id for one in node.args if isinstance(one, ast.Name)}
             if node.func.id in models and given & batch - moved - changed:
                 yield node
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

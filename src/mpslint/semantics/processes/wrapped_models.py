@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.parameters import positional_names
 
 _WRAPPER = "DataParallel"
 _TORCH = "torch."
@@ -145,7 +146,7 @@ class Wrapped:
         arguments = function.args
         if arguments.vararg or arguments.kwarg or any(k.arg is None for k in call.keywords):
             return None
-        return [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+        return positional_names(arguments)
 
 
 def moved_by_wrapper(

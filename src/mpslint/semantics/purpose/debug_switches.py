@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
 if TYPE_CHECKING:
@@ -50,4 +51,4 @@ def _asks_switch(context: Context, test: ast.expr) -> bool:
 
 
 def _is_made_of(value: ast.expr) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == _DEBUG for item in walk(value))
+    return _DEBUG in names_in(value)

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.semantics.syntax.fitting import required
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import required_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -81,7 +81,8 @@ def given_to_gpus(context: Context, node: ast.AST) -> bool:
     """Whether `node` stands in such a class, or in such a function that is handed something: who
     makes or calls it has chosen it for what it does, where a check is called by everybody."""
     return any(
-        _named_for_gpus(parent) and (isinstance(parent, ast.ClassDef) or required(parent.args) > 0)  # type: ignore[attr-defined]
+        _named_for_gpus(parent)
+        and (isinstance(parent, ast.ClassDef) or required_parameters(parent.args))  # type: ignore[attr-defined]
         for parent in context.index.ancestors(node)
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import argument, keyword
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -23,7 +23,7 @@ def shows_no_warnings(context: Context) -> bool:
 
 
 def _ignores_all(context: Context, call: ast.Call) -> bool:
-    action = call.args[0] if call.args else keyword(call, "action")
+    action = argument(call, 0, "action")
     kind = keyword(call, "category")
     given = call.args[1:]
     if len(given) == 1 and context.values.last_name(call.func) == "simplefilter":

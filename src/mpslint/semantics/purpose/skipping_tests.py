@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.terms.facts_known import backend_word
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def skips_for_cuda(context: Context, node: ast.AST) -> bool:
 
 
 def _parameters(function: FunctionNode) -> Iterator[ast.arg]:
-    yield from (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    yield from explicit_parameters(function.args)
 
 
 def _given_by(decorator: ast.AST) -> Iterator[str]:

@@ -8,7 +8,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.semantics.syntax.expressions import is_main_test
+from mpslint.semantics.syntax.expressions import is_main_block
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.terms.facts_known import NOBODY
 from mpslint.sources.opening import is_notebook
@@ -43,7 +43,7 @@ def is_smoke_test(context: Context, row: int) -> bool:
         known = context.memo["smoke tests"] = [
             range(item.lineno, (item.end_lineno or item.lineno) + 1)
             for item in context.tree.body
-            if isinstance(item, ast.If) and is_main_test(item.test) and _is_try(context, item)
+            if is_main_block(item) and _is_try(context, item)
         ]
     assert isinstance(known, list)
     return any(row in rows for rows in known)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import asks_for_name, last_name
 from mpslint.semantics.syntax.giving_up import gives_up
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.saying import only_says
@@ -142,7 +142,6 @@ def _runs_on_import(context: Context, node: ast.AST) -> bool:
     if context.index.function(node) is not None:
         return False
     return not any(
-        isinstance(parent, ast.If)
-        and any(isinstance(one, ast.Name) and one.id == "__name__" for one in ast.walk(parent.test))
+        isinstance(parent, ast.If) and asks_for_name(parent.test)
         for parent in context.index.ancestors(node)
     )

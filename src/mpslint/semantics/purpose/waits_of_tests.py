@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Severity
 from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.purpose.test_files import is_test_file
-from mpslint.semantics.syntax.expressions import is_main_test
+from mpslint.semantics.syntax.expressions import is_main_block
 from mpslint.semantics.syntax.index import FunctionNode
 from mpslint.semantics.uses.defined import definitions_around
 
@@ -53,7 +53,7 @@ def _is_started(context: Context) -> bool:
     return any(
         not _runs_tests(context, item)
         for item in context.tree.body
-        if (isinstance(item, ast.If) and is_main_test(item.test)) or isinstance(item, _WORK)
+        if is_main_block(item) or isinstance(item, _WORK)
     )
 
 

@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.loops.loops import Loop, LoopKind
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, names_in
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.terms.value import Kind
 
@@ -83,7 +83,7 @@ def _comes_again(context: Context, loop: Loop | FunctionNode, copy: ast.expr) ->
     turn: layer by layer, for all nodes of a graph."""
     outer = context.loops.innermost(loop)
     sink = context.index.statement(copy)
-    names = {item.id for item in ast.walk(sink) if isinstance(item, ast.Name)}
+    names = names_in(sink)
     for statement in outer.body if outer is not None else ():
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, root_of
 from mpslint.semantics.syntax.giving_up import gives_up
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def _changes(context: Context, statement: ast.stmt, arm: list[ast.stmt]) -> bool
 
 def _is_of_arm(context: Context, stored: ast.expr, arm: list[ast.stmt]) -> bool:
     """`new[key] = value`, where the arm has made `new` itself."""
-    while isinstance(stored, ast.Attribute | ast.Subscript):
-        stored = stored.value
+    stored = root_of(stored, ast.Attribute, ast.Subscript)
     if not isinstance(stored, ast.Name):
         return False
     bindings = context.flow.reaching(stored)

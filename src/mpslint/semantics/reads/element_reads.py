@@ -20,8 +20,9 @@ from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.steps.handed_back import comes_from_device_work
 from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.steps.trainer_steps import is_trainer_evaluation, is_trainer_step
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import argument, keyword, root_of
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.parameters import given_for
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.values.placement import has_host_copy
 from mpslint.semantics.worlds.machines import MACS
@@ -66,7 +67,7 @@ def element_reads(context: Context) -> Iterator[ElementRead]:
 def _fills(context: Context) -> Iterator[ElementRead]:
     """Elements of buffers that fill a tensor of the device at each turn of a loop."""
     for call in context.calls_of("torch.full", "torch.full_like"):
-        fill = keyword(call, "fill_value") or (call.args[1] if len(call.args) > 1 else None)
+        fill = argument(call, 1, "fill_value")
         place = keyword(call, "device")
         if not isinstance(fill, ast.Subscript) or has_host_copy(fill):
             continue
@@ -345,9 +346,7 @@ def _lies_there(context: Context, whole: ast.expr, loop: Turning) -> bool:
     value = context.values.of(whole)
     if value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
         return False
-    root = whole
-    while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
-        root = root.func if isinstance(root, ast.Call) else root.value
+    root = root_of(whole)
     if not isinstance(root, ast.Name):
         return False
     if not context.placement.on_accelerator(whole):
@@ -418,8 +417,7 @@ def is_handed_over(context: Context, node: ast.expr, depth: int = _CALLERS_FOLLO
     device fills."""
     if has_host_copy(node):
         return False
-    while isinstance(node, ast.Subscript):
-        node = node.value
+    node = root_of(node, ast.Subscript)
     if not isinstance(node, ast.Name):
         return False
     for binding in context.flow.reaching(node):
@@ -444,16 +442,10 @@ def is_handed_over(context: Context, node: ast.expr, depth: int = _CALLERS_FOLLO
 
 def _given_for(context: Context, function: FunctionNode, name: str) -> Iterator[ast.expr]:
     """What the calls of `function` that can be of no other give the parameter `name`."""
-    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
     for call in called_by_name(context, function):
-        yield from (item.value for item in call.keywords if item.arg == name)
-        if name in names:
-            bound = isinstance(call.func, ast.Attribute) and names[:1] == ["self"]
-            at = names.index(name) - bound
-            if at < len(call.args) and not any(
-                isinstance(item, ast.Starred) for item in call.args[: at + 1]
-            ):
-                yield call.args[at]
+        given = given_for(function.args, call, name)
+        if given is not None:
+            yield given
 
 
 def _is_filled(context: Context, root: ast.Name, loop: Turning) -> bool:

@@ -10,7 +10,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, walk
+from mpslint.semantics.syntax.expressions import names_in
+from mpslint.semantics.syntax.index import FunctionNode, walk
+from mpslint.semantics.syntax.methods import methods_named
+from mpslint.semantics.syntax.parameters import positional_names
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -94,15 +97,14 @@ def _methods(context: Context, name: str) -> Iterator[tuple[Context, FunctionNod
                 if definition is not None and isinstance(one.node, ast.ClassDef):
                     found.append((definition.context, one.node))
     for where, owner in found:
-        for item in owner.body:
-            if isinstance(item, FUNCTIONS) and item.name == name:
-                yield where, item
+        for method in methods_named(owner, name):
+            yield where, method
 
 
 def _parameter(method: FunctionNode, place: int | str | None) -> str | None:
     if not isinstance(place, int):
         return place
-    names = [item.arg for item in (*method.args.posonlyargs, *method.args.args)][1:]
+    names = positional_names(method.args)[1:]
     return names[place] if place < len(names) else None
 
 
@@ -111,13 +113,9 @@ def _works_through(context: Context, method: FunctionNode, name: str | None) -> 
     if name is None:
         return False
     for item in walk(method):
-        if isinstance(item, ast.For) and _has(item.iter, name):
+        if isinstance(item, ast.For) and name in names_in(item.iter):
             return True
-        if isinstance(item, ast.Call) and any(_has(given, name) for given in item.args):
+        if isinstance(item, ast.Call) and any(name in names_in(given) for given in item.args):
             if (context.resolve(item.func) or "").startswith("numpy."):
                 return True
     return False
-
-
-def _has(node: ast.expr, name: str) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == name for item in walk(node))

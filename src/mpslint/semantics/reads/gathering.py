@@ -18,7 +18,7 @@ from mpslint.semantics.reads.shown import is_shown
 from mpslint.semantics.steps.handed_back import comes_from_device_work
 from mpslint.semantics.steps.steps import Turns, is_device_tensor
 from mpslint.semantics.steps.trainer_steps import is_trainer_evaluation
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.placement import has_host_copy
@@ -269,8 +269,7 @@ def _goes_on(
 def _is_only_kept(context: Context, sink: ast.expr, own: ast.AST, loop: Turns) -> bool:
     """Whether the turns of the loop add to `sink`, and ask nothing of it but to show it, or under a
     test of the step."""
-    while isinstance(sink, ast.Subscript):
-        sink = sink.value
+    sink = root_of(sink, ast.Subscript)
     uses: list[ast.Name] | list[ast.Attribute]
     if isinstance(sink, ast.Name):
         uses = context.index.names.get(sink.id, [])

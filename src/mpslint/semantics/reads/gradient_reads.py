@@ -17,6 +17,7 @@ from mpslint.semantics.loops.step_calls import called_by_name
 from mpslint.semantics.operands.operand_pairs import given_by_name
 from mpslint.semantics.reads.number_reads import read_tensor
 from mpslint.semantics.steps.often_run import is_often_run
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.values.placement import has_host_copy, is_host_copy
 from mpslint.semantics.worlds.machines import MACS
@@ -135,7 +136,7 @@ def _is_of_gradient(
     """Whether a tensor is made of `p.grad`, where the loop walks through `p`."""
     if has_host_copy(tensor):
         return False
-    targets = {item.id for item in ast.walk(loop.target) if isinstance(item, ast.Name)}
+    targets = names_in(loop.target)
     for item in ast.walk(tensor):
         if isinstance(item, ast.Attribute) and item.attr == "grad":
             if isinstance(item.value, ast.Name) and item.value.id in targets:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.basics.words import words
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 
@@ -15,31 +16,27 @@ if TYPE_CHECKING:
     from mpslint.semantics.names.names import Binding
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-DRAWN = _words("rand randn randint randperm")
-FILLED = DRAWN | _words(
+DRAWN = words("rand randn randint randperm")
+FILLED = DRAWN | words(
     """
     zeros ones full empty eye arange range linspace logspace tril_indices triu_indices
     hann_window hamming_window bartlett_window blackman_window kaiser_window
     """
 )
-_MADE_OF = _words("tensor as_tensor LongTensor IntTensor FloatTensor Tensor BoolTensor from_numpy")
-OF_VALUES = _words("tensor as_tensor")
+_MADE_OF = words("tensor as_tensor LongTensor IntTensor FloatTensor Tensor BoolTensor from_numpy")
+OF_VALUES = words("tensor as_tensor")
 """Not of sizes, which `FloatTensor(3)` takes."""
-_COUNTING = _words(
+_COUNTING = words(
     """
     range arange zeros ones full eye linspace concatenate repeat tile list tuple len int size
     array astype reshape
     """
 )
 """Functions of Python and NumPy that make numbers of sizes, and put such numbers together."""
-_COUNTED = _words("range arange zeros ones full eye linspace")
-_SIZED = _words("zeros ones empty rand randn")
+_COUNTED = words("range arange zeros ones full eye linspace")
+_SIZED = words("zeros ones empty rand randn")
 """Factories whose arguments are all sizes."""
-_KEEPING = _words(
+_KEEPING = words(
     """
     unsqueeze squeeze view reshape expand repeat float long int bool half double t transpose
     permute flatten contiguous clone fill_ tril triu mul add sub div mul_ add_ sub_ div_
@@ -48,11 +45,11 @@ _KEEPING = _words(
 )
 """Methods that need no more than the tensor and numbers."""
 
-_BY_ELEMENT = _words("gt lt ge le eq ne add sub mul div exp log sin cos sqrt abs pow neg")
+_BY_ELEMENT = words("gt lt ge le eq ne add sub mul div exp log sin cos sqrt abs pow neg")
 """Functions of torch's that work on each number by itself."""
 
 
-_JOINING = _words("stack cat concat concatenate meshgrid hstack vstack")
+_JOINING = words("stack cat concat concatenate meshgrid hstack vstack")
 """Functions of torch's that put tensors together, of which nothing else comes in."""
 
 

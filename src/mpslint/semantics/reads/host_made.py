@@ -23,7 +23,7 @@ from mpslint.semantics.reads.host_factories import (
     last_part,
     made_on_host,
 )
-from mpslint.semantics.syntax.expressions import keyword, last_name, maker
+from mpslint.semantics.syntax.expressions import argument, keyword, last_name, maker
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.uses.own_attributes import is_stored_outside_init, stored
@@ -184,7 +184,7 @@ def _is_part(context: Context, made: ast.expr) -> bool:
 def _goes_to_device(context: Context, call: ast.Call) -> bool:
     if _waits_not(call):
         return False
-    place = keyword(call, "device") or (call.args[0] if call.args else None)
+    place = argument(call, 0, "device")
     if place is None:
         return False
     if _is_host_off_cuda(context, place):

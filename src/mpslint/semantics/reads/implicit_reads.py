@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import argument, keyword
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _of_call(name: str, call: ast.Call) -> Iterator[Read]:
     if (name.startswith("math.") and name not in _GUARDS) or name in _SIZED:
         yield from (Read(call, argument) for argument in call.args)
     elif name in _FILLED:
-        fill = keyword(call, "fill_value") or (call.args[1] if len(call.args) > 1 else None)
+        fill = argument(call, 1, "fill_value")
         if fill is not None:
             yield Read(call, fill)
     elif name in _MADE_OF and call.args:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.expressions import argument
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -50,7 +50,7 @@ def _dimensions(context: Context, array: ast.expr) -> int:
     made = _given(context, array)
     if not isinstance(made, ast.Call) or context.resolve(made.func) not in _MAKERS:
         return 1
-    shape = keyword(made, "shape") or (made.args[0] if made.args else None)
+    shape = argument(made, 0, "shape")
     if not isinstance(shape, ast.Tuple | ast.List):
         return 1
     return sum(not isinstance(part, ast.Starred) for part in shape.elts)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.reads.number_reads import read_tensor
 from mpslint.semantics.steps.steps import Step
 from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
 from mpslint.semantics.worlds.machines import MACS
 
@@ -86,7 +87,7 @@ def _is_of_pass(context: Context, place: ast.expr) -> bool:
     function = context.index.function(place)
     if function is None:
         return False
-    given = {item.arg for item in (*function.args.posonlyargs, *function.args.args)}
+    given = set(positional_names(function.args))
     if function.name != "forward":
         given &= {"self"}
     return any(isinstance(item, ast.Name) and item.id in given for item in ast.walk(place))

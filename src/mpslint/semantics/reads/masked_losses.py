@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.operands.zero_dims import has_no_dimension
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.methods import only_method_of_self
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -62,19 +63,13 @@ def _own_function(context: Context, call: ast.Call) -> FunctionNode | None:
         bindings = context.names.bindings(target.id, target)
         node = bindings[0].node if len(bindings) == 1 else None
         return node if isinstance(node, FUNCTIONS) else None
-    klass = context.index.enclosing(call, ast.ClassDef)
-    if not isinstance(target, ast.Attribute) or not isinstance(klass, ast.ClassDef):
-        return None
-    if not isinstance(target.value, ast.Name) or target.value.id != "self":
-        return None
-    found = [x for x in klass.body if isinstance(x, FUNCTIONS) and x.name == target.attr]
-    return found[0] if len(found) == 1 else None
+    return only_method_of_self(context.index, target)
 
 
 def _reduces(context: Context, function: FunctionNode) -> bool:
     """Whether all that a function does is to reckon element by element and to take the mean or the
     sum of everything."""
-    returns = [x for x in context.index.of(ast.Return) if context.index.function(x) is function]
+    returns = context.index.returns(function)
     return len(returns) == 1 and returns[0].value is not None and _is_sum(context, returns[0].value)
 
 

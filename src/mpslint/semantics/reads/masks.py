@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mpslint.records import NamedTuple
 from mpslint.semantics.packages.consumers import reads_of
 from mpslint.semantics.reads.masked_losses import goes_into_loss
-from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -65,11 +65,8 @@ def needless_selections(
 
 def _mask_of(context: Context, call: ast.Call) -> ast.expr | None:
     """`m` of `x.masked_select(m)` and of `torch.masked_select(x, m)`."""
-    named = keyword(call, "mask")
-    if named is not None:
-        return named
     place = 1 if context.resolve(call.func) == "torch.masked_select" else 0
-    return call.args[place] if len(call.args) > place else None
+    return argument(call, place, "mask")
 
 
 def _instead(context: Context, item: ast.Subscript) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.loops.loops import LoopKind
 from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.packages.consumers import reads_of
+from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.uses.switch_defaults import is_default
 from mpslint.semantics.values.placement import is_host_copy
 
@@ -61,8 +62,7 @@ def _is_asked_for(context: Context, node: ast.AST, loop: Loop) -> bool:
             test = parent.test
             if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
                 test = test.operand
-            while isinstance(test, ast.Attribute):
-                test = test.value
+            test = root_of(test, ast.Attribute)
             if isinstance(test, ast.Name) and not _is_bound_in(context, test, loop):
                 return True
         child = parent
@@ -189,8 +189,7 @@ def _is_switch(context: Context, test: ast.expr, loop: Loop) -> bool:
             test.op, ast.And
         )
     root, spelled = test, ast.unparse(test)
-    while isinstance(root, ast.Attribute):
-        root = root.value
+    root = root_of(root, ast.Attribute)
     if not isinstance(root, ast.Name):
         return False
     same: list[ast.expr] = list(context.index.names.get(root.id, ()))

@@ -22,7 +22,7 @@ from mpslint.semantics.reads.element_reads import (
     prints,
     run_by,
 )
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, names_in
 from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.worlds.machines import MACS
@@ -103,11 +103,7 @@ def _is_of_each_turn(context: Context, call: ast.Call, loop: Loop) -> bool:
     """Whether all turns come to `call`, not the one of a number alone (`if i == 0:`)."""
     if not context.loops.every_step(call, loop):
         return False
-    counters = (
-        {item.id for item in ast.walk(loop.target) if isinstance(item, ast.Name)}
-        if isinstance(loop, ast.For)
-        else set()
-    )
+    counters = names_in(loop.target) if isinstance(loop, ast.For) else set()
     return not any(
         isinstance(item, ast.Compare)
         and isinstance(item.left, ast.Name)

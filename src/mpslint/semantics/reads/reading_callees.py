@@ -22,6 +22,7 @@ from mpslint.semantics.steps.handed_tensors import holds_tensors
 from mpslint.semantics.steps.step_runs import first_of_runs
 from mpslint.semantics.steps.steps import Step, is_device_tensor, training, trains_on_device
 from mpslint.semantics.syntax.index import FunctionNode
+from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.placement import has_host_copy
 
@@ -121,7 +122,7 @@ def _reading(context: Context, name: str) -> Reading | None:
 def _for(call: ast.Call, found: Reading, read: frozenset[str]) -> Iterator[ast.expr]:
     """What a call gives to the parameters of which a number is read."""
     arguments = found.function.args
-    own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+    own = positional_names(arguments)
     for name, item in zip(own[own[:1] == ["self"] :], call.args, strict=False):
         if isinstance(item, ast.Starred):
             return
@@ -240,7 +241,7 @@ def _parameters_counted(context: Context, function: FunctionNode) -> Iterator[st
 
 
 def _parameters_read(context: Context, function: FunctionNode) -> Iterator[str]:
-    own = {item.arg for item in (*function.args.posonlyargs, *function.args.args)}
+    own = set(positional_names(function.args))
     own |= {function.args.kwarg.arg} if function.args.kwarg is not None else set()
     for word in _READS:
         for call in context.index.calls.get(word, ()):

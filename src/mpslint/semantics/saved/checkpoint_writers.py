@@ -16,6 +16,7 @@ from mpslint.semantics.saved.file_names import pattern_of, spelling_of
 from mpslint.semantics.saved.kept_numbers import is_made_of_numbers
 from mpslint.semantics.saved.numbered_files import numbered_place
 from mpslint.semantics.saved.written_by_helpers import only_fills_a_gap, written_by_helpers
+from mpslint.semantics.syntax.expressions import argument, names_in
 from mpslint.semantics.syntax.index import LOOPS
 from mpslint.semantics.syntax.order import precedes
 from mpslint.semantics.terms.value import Kind
@@ -109,7 +110,7 @@ def _counts(loop: ast.AST, target: ast.Call) -> bool:
     """Whether a place is made of the number of the turn."""
     if not isinstance(loop, ast.For | ast.AsyncFor):
         return False
-    turn = {item.id for item in ast.walk(loop.target) if isinstance(item, ast.Name)}
+    turn = names_in(loop.target)
     return any(isinstance(item, ast.Name) and item.id in turn for item in target.args)
 
 
@@ -137,21 +138,16 @@ def _is_best(source: ast.Attribute) -> bool:
 def _writers(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
     """What writes a file as a whole, with the place that it writes."""
     for saved in context.calls_of("torch.save", "torch.jit.save"):
-        if (target := _argument(saved, 1, "f")) is not None:
+        if (target := argument(saved, 1, "f")) is not None:
             yield saved, target
     for copied in context.calls_of(*_COPIES):
-        if (target := _argument(copied, 1, "dst")) is not None:
+        if (target := argument(copied, 1, "dst")) is not None:
             yield copied, target
 
 
 def source_of(call: ast.Call) -> ast.expr | None:
     """The file that `torch.load` is given."""
-    return _argument(call, 0, "f")
-
-
-def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
-    given = next((k.value for k in call.keywords if k.arg == name), None)
-    return call.args[position] if given is None and len(call.args) > position else given
+    return argument(call, 0, "f")
 
 
 def saved_here(context: Context, call: ast.Call) -> bool:
@@ -260,7 +256,7 @@ def _of_models(context: Context) -> list[ast.Call]:
 def _holds_whole(context: Context, saved: ast.Call) -> bool:
     """Whether a model or an optimizer is saved as the object that it is, itself or in a table or a
     list that is written out: `torch.save({"model": model, "epoch": epoch}, path)`."""
-    kept = _argument(saved, 0, "obj")
+    kept = argument(saved, 0, "obj")
     if kept is None:
         return False
     tables: list[ast.expr] = [kept]
@@ -313,7 +309,7 @@ def _of_same_name(context: Context, call: ast.Call) -> list[ast.Call]:
 
 def _owners(context: Context, saved: ast.Call) -> set[str]:
     """Whose states are saved: `network` of `state = network.state_dict()`, `save(state, ...)`."""
-    kept = _argument(saved, 0, "obj")
+    kept = argument(saved, 0, "obj")
     return _owners_of(context, kept) if kept is not None else set()
 
 
@@ -352,7 +348,7 @@ def all_saved_from_cpu(context: Context, file_name: str) -> bool | None:
     found = [
         _copies_first(context, saved)
         for saved in context.calls_of("torch.save")
-        if (target := _argument(saved, 1, "f")) is not None
+        if (target := argument(saved, 1, "f")) is not None
         and file_name in _file_names(context, target)
     ]
     return all(found) if found else None
@@ -386,11 +382,11 @@ def all_made_of_numbers(context: Context, file_name: str) -> bool | None:
     """Whether all that a file saves under this name is made of numbers and settings; None where it
     saves nothing there."""
     found = [
-        (kept := _argument(saved, 0, "obj")) is not None
+        (kept := argument(saved, 0, "obj")) is not None
         and is_made_of_numbers(context, kept)
         and not _owners_of(context, kept)
         for saved in context.calls_of("torch.save")
-        if (target := _argument(saved, 1, "f")) is not None
+        if (target := argument(saved, 1, "f")) is not None
         and file_name in _file_names(context, target)
     ]
     return all(found) if found else None
@@ -411,7 +407,7 @@ def _savers(context: Context, call: ast.Call) -> Iterator[ast.Call]:
     if source is None:
         return
     for saved in context.calls_of("torch.save"):
-        target = _argument(saved, 1, "f")
+        target = argument(saved, 1, "f")
         if target is not None and _is_one_file(context, source, target):
             yield saved
 
@@ -463,7 +459,7 @@ def _copies_first(context: Context, saved: ast.Call) -> bool:
     """`net.eval().cpu()` before `torch.save(net.state_dict(), ...)` in the same function, or
     `state[key] = value.cpu()` before `torch.save(state, ...)`; or a function that all who call it
     tell to work on the CPU."""
-    kept = _argument(saved, 0, "obj")
+    kept = argument(saved, 0, "obj")
     return kept is not None and (
         _copied_first(context, saved, kept)
         or (is_made_of_numbers(context, kept) and not _owners_of(context, kept))

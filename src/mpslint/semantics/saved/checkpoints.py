@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
 from mpslint.semantics.saved.checkpoint_writers import opened, source_of
+from mpslint.semantics.syntax.expressions import argument
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -140,9 +141,7 @@ def _arm(context: Context, test: ast.If | ast.IfExp, node: ast.AST) -> int:
 
 
 def _is_onto_cpu(call: ast.Call) -> bool:
-    given = next((k.value for k in call.keywords if k.arg == "map_location"), None)
-    if given is None and len(call.args) > 1:
-        given = call.args[1]
+    given = argument(call, 1, "map_location")
     if isinstance(given, ast.Lambda):  # `lambda storage, location: storage`
         first = given.args.args[0].arg if given.args.args else None
         return isinstance(given.body, ast.Name) and given.body.id == first

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.packages.consumers import reads_of
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import given_for, positional_names
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -75,16 +76,11 @@ def _is_called_with_numbers(context: Context, parameter: ast.Name, steps: int) -
     function = context.index.function(parameter)
     if not isinstance(function, FUNCTIONS):
         return False
-    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
-    if parameter.id not in names or not isinstance(context.index.parents[function], ast.Module):
+    is_placed = parameter.id in positional_names(function.args)
+    if not is_placed or not isinstance(context.index.parents[function], ast.Module):
         return False
-    place, calls = names.index(parameter.id), context.index.calls.get(function.name, ())
-    given = [
-        call.args[place]
-        if len(call.args) > place
-        else next((item.value for item in call.keywords if item.arg == parameter.id), None)
-        for call in calls
-    ]
+    calls = context.index.calls.get(function.name, ())
+    given = [given_for(function.args, call, parameter.id, skipped=0) for call in calls]
     return bool(given) and all(
         item is not None and is_made_of_numbers(context, item, steps) for item in given
     )
@@ -128,10 +124,7 @@ def _returns_numbers(context: Context, call: ast.Call, steps: int) -> bool:
         functions = [item for item in made if isinstance(item, FUNCTIONS)]
         if made and len(functions) == len(made):
             returned = [
-                item.value
-                for function in functions
-                for item in ast.walk(function)
-                if isinstance(item, ast.Return) and context.index.function(item) is function
+                item.value for function in functions for item in context.index.returns(function)
             ]
             return bool(returned) and all(
                 item is not None and is_made_of_numbers(context, item, steps) for item in returned

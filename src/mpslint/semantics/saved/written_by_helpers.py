@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import matches
 from mpslint.records import NamedTuple
 from mpslint.semantics.saved.file_names import spelling_of
-from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.syntax.order import precedes
+from mpslint.semantics.syntax.parameters import defaults_of, positional_parameters
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -134,12 +136,6 @@ def _defined(context: Context, name: ast.expr) -> tuple[Context, ast.AST] | None
     return found.context, found.bindings[0].node
 
 
-def method_of(cls: ast.AST, name: str) -> FunctionNode | None:
-    """A method that stands in the body of a class."""
-    body = cls.body if isinstance(cls, ast.ClassDef) else ()
-    return next((x for x in body if isinstance(x, FUNCTIONS) and x.name == name), None)
-
-
 def _places(helper: _Helper, step: ast.Call) -> Iterator[ast.expr]:
     """The files that a helper writes, as its caller would name them."""
     context, node, bound = helper
@@ -180,7 +176,7 @@ def _saved_to(context: Context, node: FunctionNode) -> Iterator[ast.expr]:
         for saved in context.calls_of(name):
             if context.index.function(saved) is not node:
                 continue
-            target = saved.args[1] if len(saved.args) > 1 else keyword(saved, "f")
+            target = argument(saved, 1, "f")
             if target is not None:
                 yield target
 
@@ -195,9 +191,8 @@ def _spelled_out(context: Context, target: ast.expr) -> ast.expr:
 
 def _given(node: FunctionNode, step: ast.Call, *, bound: bool) -> dict[str, ast.expr]:
     """What a call gives the parameters of a function, or what they are by default."""
-    positional = [*node.args.posonlyargs, *node.args.args][1 if bound else 0 :]
-    defaults = zip(reversed(positional), reversed(node.args.defaults), strict=False)
-    given = {item.arg: default for item, default in defaults}
+    positional = positional_parameters(node.args)[1 if bound else 0 :]
+    given = {item.arg: default for item, default in defaults_of(node.args)}
     if any(isinstance(item, ast.Starred) for item in step.args):
         return {}
     given.update(zip((item.arg for item in positional), step.args, strict=False))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FunctionNode
+from mpslint.semantics.syntax.parameters import positional_names
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -75,7 +76,7 @@ def _names_tensor(test: ast.expr) -> bool:
 def takes(function: FunctionNode, call: ast.Call) -> bool:
     """Whether a method takes what a call gives, by number and by name."""
     arguments = function.args
-    places = [item.arg for item in (*arguments.posonlyargs, *arguments.args)][1:]
+    places = positional_names(arguments)[1:]
     named = {*places, *(item.arg for item in arguments.kwonlyargs)}
     if any(isinstance(item, ast.Starred) for item in call.args):
         return False

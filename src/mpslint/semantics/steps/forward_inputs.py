@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import root_of
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 
 def from_forward(context: Context, base: ast.expr) -> bool:
     """Whether the value comes straight from a parameter of a module's `forward`."""
-    root = base
-    while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
-        root = root.func if isinstance(root, ast.Call) else root.value
+    root = root_of(base)
     function = context.index.function(base)
     if not isinstance(root, ast.Name) or function is None or function.name != "forward":
         return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.machines import REARRANGING
 from mpslint.semantics.loops.loops import Loop, LoopKind
 from mpslint.semantics.steps.steps import is_device_tensor
-from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.node_kinds import of_kinds
 from mpslint.semantics.terms.value import CPU_ONLY, Kind
@@ -76,8 +76,7 @@ def lies_on_device(context: Context, node: ast.expr, names: int = _NAMES_FOLLOWE
         return False
     if value.kind is Kind.TENSOR and value.devices is None and not value.by_use:
         return context.placement.program_uses_devices  # A parameter that is said to be a tensor.
-    while isinstance(node, ast.Subscript):
-        node = node.value
+    node = root_of(node, ast.Subscript)
     if isinstance(node, ast.Call):
         return _is_made_there(context, node, names)
     if not isinstance(node, ast.Name) or not names:

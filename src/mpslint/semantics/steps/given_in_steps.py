@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mpslint.semantics.steps.converting_methods import converting_methods
 from mpslint.semantics.syntax.index import FunctionNode
+from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.values.placement import has_host_copy
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def name_of(context: Context, function: FunctionNode) -> str:
 def _by_name(function: FunctionNode, given: Arguments) -> frozenset[str]:
     """The parameters that stand for these places and names; what has none goes to `**others`."""
     arguments = function.args
-    places = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+    places = positional_names(arguments)
     named = {*places, *(item.arg for item in arguments.kwonlyargs)}
     found = set()
     for item in given:

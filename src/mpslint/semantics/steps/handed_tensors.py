@@ -15,6 +15,7 @@ from mpslint.semantics.loops.step_calls import called_by_name
 from mpslint.semantics.steps.given_in_steps import origins, parameters_given
 from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.syntax.index import FunctionNode
+from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.placement import has_host_copy
 
@@ -122,7 +123,7 @@ def _given(
 ) -> tuple[dict[str, ast.expr], dict[str, list[ast.expr]]]:
     """What a call gives to each parameter, and what it gives to `*args` and `**others`."""
     arguments = function.args
-    names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+    names = positional_names(arguments)
     if names[:1] == ["self"]:
         names = names[1:]
     single = dict(zip(names, call.args, strict=False))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FunctionNode, walk
+from mpslint.semantics.syntax.parameters import positional_names
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -44,7 +45,7 @@ def _compares(context: Context, function: FunctionNode) -> bool:
         for name, calls in context.index.calls.items()
     ):
         return False
-    parameters = {item.arg for item in (*function.args.posonlyargs, *function.args.args)}
+    parameters = set(positional_names(function.args))
     for call in walk(function):
         if isinstance(call, ast.Call):
             if last_name(call.func) in _NO_LOSSES:
@@ -53,8 +54,8 @@ def _compares(context: Context, function: FunctionNode) -> bool:
                 return False  # A model that it is given: then this is a step, or an evaluation.
     returns = [
         part
-        for item in context.index.of(ast.Return)
-        if context.index.function(item) is function and item.value is not None
+        for item in context.index.returns(function)
+        if item.value is not None
         for part in (item.value.elts if isinstance(item.value, ast.Tuple) else [item.value])
     ]
     return any(context.values.of(part).loss for part in returns)

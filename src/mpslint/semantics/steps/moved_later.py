@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.syntax.index import FunctionNode, below
 from mpslint.semantics.syntax.order import following
 
@@ -81,9 +82,7 @@ def _is_moved_by_callers(context: Context, name: ast.Name) -> bool:
 
 def _returns(context: Context, function: FunctionNode, name: ast.Name) -> bool:
     """Whether all that a function returns has what the name stands for in it."""
-    returned = [
-        item for item in context.index.of(ast.Return) if context.index.function(item) is function
-    ]
+    returned = context.index.returns(function)
     bindings = set(context.flow.reaching(name))
     return bool(returned) and all(
         any(
@@ -161,7 +160,7 @@ def _goes_away(context: Context, call: ast.Call) -> bool:
         return True
     if call.func.attr != "to":
         return False
-    places = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
+    places = arguments_for(call, 0, "device")
     return any(
         context.placement.names_accelerator(place) and not _is_of_other(context, place)
         for place in places

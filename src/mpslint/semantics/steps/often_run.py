@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.loops.loops import LoopKind
 from mpslint.semantics.loops.step_calls import called_by_name, calls_a_step
 from mpslint.semantics.steps.given_in_steps import parameters_given
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _goes_through_parts(inner: ast.AST, loop: ast.AST) -> bool:
     """`for net in nets: for p in net.parameters(): ...`, which is one walk."""
     if not isinstance(inner, ast.For) or not isinstance(loop, ast.For):
         return False
-    names = {item.id for item in ast.walk(loop.target) if isinstance(item, ast.Name)}
+    names = names_in(loop.target)
     return any(isinstance(item, ast.Name) and item.id in names for item in ast.walk(inner.iter))
 
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import TypeGuard, TypeVar
+
+from mpslint.semantics.syntax.index import walk
+
+N = TypeVar("N", bound=ast.AST)
 
 
 def last_name(node: ast.AST) -> str | None:
@@ -11,6 +16,27 @@ def last_name(node: ast.AST) -> str | None:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else None
+
+
+def root_of(node: N, *links: type[ast.expr]) -> N | ast.expr:
+    """What a chain begins with: `args` of `args.sizes[0].get()`; `links`: what it may be made of,
+    where that is not all of these."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        if links and not isinstance(node, links):
+            break
+        node = node.func if isinstance(node, ast.Call) else node.value  # type: ignore[assignment]
+    return node
+
+
+def root_name(node: ast.AST, *links: type[ast.expr]) -> str | None:
+    """The name that a chain begins with; None: it begins with something else."""
+    found = root_of(node, *links)
+    return found.id if isinstance(found, ast.Name) else None
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that stand anywhere in a node, be they read or bound there."""
+    return {item.id for item in walk(node) if isinstance(item, ast.Name)}
 
 
 def taken_by(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
@@ -22,7 +48,20 @@ def taken_by(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
 
 
 def keyword(node: ast.Call, name: str) -> ast.expr | None:
+    """What a call gives by a name."""
     return next((k.value for k in node.keywords if k.arg == name), None)
+
+
+def argument(node: ast.Call, at: int, name: str) -> ast.expr | None:
+    """What a call gives a parameter, by its name or at its place."""
+    given = keyword(node, name)
+    return node.args[at] if given is None and len(node.args) > at else given
+
+
+def arguments_for(node: ast.Call, at: int, name: str) -> list[ast.expr]:
+    """What stands at a place of a call, and what it gives by a name: both only where the place is
+    that of another parameter, as in `batch.to(dtype, device="cuda")` of some packages."""
+    return [*node.args[at : at + 1], *(k.value for k in node.keywords if k.arg == name)]
 
 
 def maker(decorator: ast.expr) -> ast.expr:
@@ -68,9 +107,14 @@ def is_main_test(test: ast.expr) -> bool:
     )
 
 
+def is_main_block(node: ast.AST) -> TypeGuard[ast.If]:
+    """`if __name__ == "__main__":`, which no import runs."""
+    return isinstance(node, ast.If) and is_main_test(node.test)
+
+
 def asks_for_name(test: ast.expr) -> bool:
     """Whether a test asks, among other things, whether the module is the program itself."""
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+    return "__name__" in names_in(test)
 
 
 def is_path(node: ast.AST) -> bool:

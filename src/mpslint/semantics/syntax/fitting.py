@@ -6,6 +6,7 @@ import ast
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import positional_names, required_parameters
 
 _NAMED = (*FUNCTIONS, ast.ClassDef)
 
@@ -31,10 +32,8 @@ UNBOUND = Signature((), -1, frozenset(), frozenset(), False, False)
 
 def signature_of(parameters: ast.arguments, *, bound: bool = False) -> Signature:
     """`bound`: the first parameter is given already."""
-    positional = [item.arg for item in (*parameters.posonlyargs, *parameters.args)]
-    needed = set(positional[: max(len(positional) - len(parameters.defaults), 0)])
-    by_name = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
-    needed.update(item.arg for item, default in by_name if default is None)
+    positional = positional_names(parameters)
+    needed = {item.arg for item in required_parameters(parameters)}
     only_by_place = len(parameters.posonlyargs)
     if bound and positional:
         needed.discard(positional[0])
@@ -47,12 +46,6 @@ def signature_of(parameters: ast.arguments, *, bound: bool = False) -> Signature
         parameters.vararg is not None,
         parameters.kwarg is not None,
     )
-
-
-def required(arguments: ast.arguments) -> int:
-    """How many arguments a call must give."""
-    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
-    return positional + sum(1 for default in arguments.kw_defaults if default is None)
 
 
 def fits(signature: Signature, call: ast.Call) -> bool:

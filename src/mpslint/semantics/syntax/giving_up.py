@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts import machines as facts
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, names_in
 from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.syntax.ways_through import ends_every_way
 
@@ -26,15 +26,11 @@ def raises_on(handler: ast.ExceptHandler) -> bool:
     MPS's is asked for, nothing says which errors it keeps."""
     return handler.name is not None and any(
         isinstance(branch, ast.If)
-        and _names(branch.test, handler.name)
+        and handler.name in names_in(branch.test)
         and any(isinstance(item, ast.Raise) for arm in _arms_of_mps(branch) for item in walk(arm))
         for statement in handler.body
         for branch in walk(statement)
     )
-
-
-def _names(test: ast.expr, name: str) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == name for item in walk(test))
 
 
 def _arms_of_mps(branch: ast.If) -> list[ast.stmt]:

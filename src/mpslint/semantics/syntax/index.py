@@ -163,6 +163,7 @@ class Index:
         "_endings",
         "_first_rows",
         "_places",
+        "_returns",
         "_spelled",
         "attributes",
         "by_type",
@@ -197,6 +198,7 @@ class Index:
         self._endings: dict[str, list[ast.Constant]] | None = None
         self._places: dict[ast.AST, tuple[list[ast.stmt], int]] = {}
         self._first_rows: dict[ast.AST, list[int]] = {}
+        self._returns: dict[ast.AST | None, list[ast.Return]] | None = None
         if known is None:
             self._walk(tree)
         else:
@@ -321,6 +323,14 @@ class Index:
                 return parent  # type: ignore[return-value]
             parent = parents.get(parent)
         return None
+
+    def returns(self, function: ast.AST) -> list[ast.Return]:
+        """The `return`s of a function itself, and of none that stands in it."""
+        if self._returns is None:
+            self._returns = {}
+            for item in self.of(ast.Return):
+                self._returns.setdefault(self.function(item), []).append(item)
+        return self._returns.get(function, [])
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that holds `node` (itself, if it is one)."""

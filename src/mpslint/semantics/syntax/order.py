@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.syntax.expressions import is_main_test
+from mpslint.semantics.syntax.expressions import is_main_block
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def may_be_passed_by(index: Index, node: ast.AST) -> bool:
         if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
             return False
         if isinstance(parent, ast.If | ast.For | ast.While | ast.Try | ast.Match):
-            return not (isinstance(parent, ast.If) and is_main_test(parent.test))
+            return not is_main_block(parent)
     return False
 
 

@@ -1,9 +1,12 @@
-"""What holds of a statement with arms whichever way a run takes through it."""
+"""What holds of statements whichever way a run takes through them."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+JUMPS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+"""What goes elsewhere than to the next statement."""
 
 
 def ends_every_way(statement: ast.stmt, ends: Callable[[Sequence[ast.stmt]], bool]) -> bool:
@@ -23,3 +26,12 @@ def ends_every_way(statement: ast.stmt, ends: Callable[[Sequence[ast.stmt]], boo
         whole = takes_all and last.guard is None
         return whole and all(ends(one.body) for one in statement.cases)
     return False
+
+
+def always_run(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a block that run whenever it does, as far as none before them ends it:
+    those below a `with` among them."""
+    for one in body:
+        yield one
+        if isinstance(one, ast.With | ast.AsyncWith):
+            yield from always_run(one.body)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from mpslint.basics.words import words
 from mpslint.semantics.terms.value import FLAG, NDARRAY, NUMBER, STRING, Kind, Value
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-FACTORIES = _words(
+FACTORIES = words(
     """
     tensor zeros ones empty full rand randn randint randperm arange linspace logspace eye range
     as_tensor empty_strided complex polar hann_window hamming_window bartlett_window
@@ -17,17 +13,17 @@ FACTORIES = _words(
     sparse_coo_tensor
     """
 )
-LIKE_FACTORIES = _words(
+LIKE_FACTORIES = words(
     """
     zeros_like ones_like empty_like full_like rand_like randn_like randint_like
     """
 )
-NEW_FACTORIES = _words(
+NEW_FACTORIES = words(
     """
     new_zeros new_ones new_empty new_full new_tensor
     """
 )
-NOT_TENSOR_FUNCTIONS = _words(
+NOT_TENSOR_FUNCTIONS = words(
     """
     is_tensor is_floating_point is_complex numel save load manual_seed seed get_default_dtype
     set_default_dtype set_default_device set_grad_enabled is_grad_enabled no_grad enable_grad
@@ -37,13 +33,13 @@ NOT_TENSOR_FUNCTIONS = _words(
     get_rng_state set_rng_state initial_seed set_default_tensor_type
     """
 )
-NUMBER_METHODS = _words(
+NUMBER_METHODS = words(
     """
     item numel dim ndimension nelement element_size storage_offset get_device data_ptr stride
     size is_contiguous is_floating_point is_complex type
     """
 )
-TENSOR_METHODS = _words(
+TENSOR_METHODS = words(
     """
     backward detach requires_grad_ unsqueeze squeeze contiguous permute view_as expand_as
     masked_fill masked_fill_ scatter_ gather argmax softmax log_softmax clamp clamp_ mean sum
@@ -55,30 +51,30 @@ TENSOR_METHODS = _words(
     dot outer tril triu diag isnan isfinite
     """
 )
-TENSOR_ONLY = _words(
+TENSOR_ONLY = words(
     """
     backward detach requires_grad_ unsqueeze view_as expand_as masked_fill masked_fill_ scatter_
     log_softmax new_zeros new_ones type_as index_select masked_select isnan isinf isfinite
     """
 )
-REDUCTIONS = _words(
+REDUCTIONS = words(
     """
     sum mean std var max min argmax argmin eq ne gt lt ge le any all norm prod abs
     """
 )
 """Methods that no module has, and nothing else that is moved to a device."""
-LAYOUT_METHODS = _words(
+LAYOUT_METHODS = words(
     """
     squeeze contiguous permute transpose reshape view flatten clone long bool expand
     """
 )
 """The same, for those that change how numbers lie or are kept."""
-MODULE_METHODS = _words(
+MODULE_METHODS = words(
     """
     train eval to cuda cpu half float double bfloat16 requires_grad_ apply
     """
 )
-PARAMETERLESS_MODULES = _words(
+PARAMETERLESS_MODULES = words(
     """
     ReLU ReLU6 LeakyReLU ELU GELU SELU SiLU Mish Sigmoid LogSigmoid Tanh Hardtanh Hardswish
     Hardsigmoid Softmax LogSoftmax Softmax2d Softmin Softplus Softsign Threshold GLU Identity
@@ -89,7 +85,7 @@ PARAMETERLESS_MODULES = _words(
     PairwiseDistance
     """
 )
-MODEL_OUTPUTS = _words(
+MODEL_OUTPUTS = words(
     """
     logits loss last_hidden_state pooler_output hidden_states sample pred_original_sample
     prev_sample encoder_last_hidden_state image_embeds text_embeds logits_per_image

@@ -6,11 +6,12 @@ import ast
 import enum
 from collections.abc import Iterator, Sequence
 
+from mpslint.basics.words import words
 from mpslint.facts.priors import matches
 from mpslint.records import NamedTuple
 from mpslint.semantics.loops.loops import LoopKind, Loops
 from mpslint.semantics.names.names import Names
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import arguments_for, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.timing.handed_work import HandedWork
@@ -23,11 +24,7 @@ Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_HARMLESS = _words(
+_HARMLESS = words(
     """
     range len enumerate zip isinstance hasattr getattr setattr append extend list tuple dict
     set zero_grad train eval to cuda detach super next iter no_grad inference_mode autocast
@@ -38,7 +35,7 @@ _HARMLESS = _words(
     sorted reversed map filter type id pop insert deepcopy copy
     """
 )
-_HEAVY = _words(
+_HEAVY = words(
     """
     matmul mm bmm addmm baddbmm einsum tensordot conv1d conv2d conv3d conv_transpose1d
     conv_transpose2d linear scaled_dot_product_attention multi_head_attention_forward lstm gru
@@ -196,7 +193,7 @@ class DeviceWork:
         """`x.to(host)` where a name holds the CPU: a copy that is waited for, whatever `x` is."""
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "to":
             return False
-        places = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+        places = arguments_for(call, 0, "device")
         return any(
             value.on_cpu and value.kind in (Kind.DEVICE, Kind.DEVICE_STRING)
             for value in map(self._values.of, places)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index
+from mpslint.semantics.syntax.parameters import positional_names
 
 _MANAGERS = ("contextlib.contextmanager", "contextlib.asynccontextmanager")
 
@@ -27,7 +28,7 @@ class HandedWork:
         if place is None:
             return []
         function, name = place
-        names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+        names = positional_names(function.args)
         found: list[ast.AST] = []
         for use in self._uses(function):
             parent = self._index.parents[use]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.records import NamedTuple
 from mpslint.semantics.elsewhere.elsewhere import Given
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.parameters import positional_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def asked_for(context: Context, node: FunctionNode, parameter: ast.arg) -> Given
         return None
     if method and node.name in HOOKS:
         return None
-    positional = [*node.args.posonlyargs, *node.args.args]
+    positional = positional_parameters(node.args)
     bound = method and "staticmethod" not in marks
     place = positional.index(parameter) - bound if parameter in positional else None
     if isinstance(owner, ast.ClassDef) and node.name == "__init__":

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.uses.defined import asked_for
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def _has(context: Context, table: ast.expr, key: str, steps: int) -> bool:
         return any(isinstance(one, ast.Constant) and one.value == key for one in table.keys)
     if isinstance(table, ast.Call):
         made = isinstance(table.func, ast.Name) and table.func.id == "dict"
-        return made and any(one.arg == key for one in table.keywords)
+        return made and keyword(table, key) is not None
     if not isinstance(table, ast.Name) or not steps or _loses(context, table):
         return False
     bindings = context.flow.reaching(table)

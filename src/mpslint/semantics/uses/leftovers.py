@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mpslint.semantics.elsewhere.elsewhere import ANYTHING
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.parameters import defaults_of
 from mpslint.semantics.syntax.paths import parts
 from mpslint.semantics.syntax.type_questions import only_asks
 from mpslint.semantics.uses.defined import Defined, asked_for, definitions_around, is_handed_on
@@ -214,10 +215,8 @@ def is_never_default(context: Context, default: ast.expr) -> bool:
         return False
     if not isinstance(node, FUNCTIONS) or context.elsewhere is None:
         return False
-    positional = [*arguments.posonlyargs, *arguments.args]
-    named = dict(zip(arguments.kw_defaults, arguments.kwonlyargs, strict=True))
-    given = dict(zip(reversed(arguments.defaults), reversed(positional), strict=False))
-    asked = asked_for(context, node, named.get(whole) or given[whole])
+    parameter = next(one for one, value in defaults_of(arguments) if value is whole)
+    asked = asked_for(context, node, parameter)
     return asked is not None and context.elsewhere.gives(context.source.path, asked)
 
 

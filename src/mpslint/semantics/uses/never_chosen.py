@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import is_set_by_libraries
 from mpslint.semantics.elsewhere.elsewhere import Given, Outcome
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.methods import method_of
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.uses.defined import asked_for, definitions_around
 
 if TYPE_CHECKING:
@@ -130,7 +132,7 @@ def _is_refused(
         return _is_answered(context, function, test, asked_of, "")
     if not isinstance(test, ast.Attribute) or owner is None:
         return False
-    maker = next((x for x in owner.body if isinstance(x, FUNCTIONS) and x.name == "__init__"), None)
+    maker = method_of(owner, "__init__")
     held = _kept(context, owner, test)
     if maker is None or held is None or context.index.function(held) is not maker:
         return False
@@ -202,7 +204,7 @@ def _of_inner(context: Context, function: FunctionNode, parameter: ast.arg) -> G
     """The same of a function that stands in another."""
     if context.index.function(function) is None or function.decorator_list:
         return None
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = positional_parameters(function.args)
     place = positional.index(parameter) if parameter in positional else None
     return Given(function.name, parameter.arg, place, method=False)
 

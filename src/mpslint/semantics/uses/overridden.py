@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.uses.defined import definitions_around
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def is_abstract(context: Context, owner: ast.ClassDef) -> bool:
 def replaces(context: Context, derived: ast.ClassDef, base: str, method: str) -> bool:
     """Whether a class has its own `method`, and neither that nor anything else of its file asks for
     the one of its `base`."""
-    if not any(isinstance(item, FUNCTIONS) and item.name == method for item in derived.body):
+    if method_of(derived, method) is None:
         return False
     return not any(
         _is_super(item) or _is_named(item, base)
@@ -86,5 +87,5 @@ def _is_super(use: ast.Attribute) -> bool:
 def _is_named(use: ast.Attribute, base: str) -> bool:
     """`Base.__init__`, `base.Base.__init__`"""
     value = use.value
-    name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+    name = last_name(value)
     return name == base

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.syntax.saying import SAYING
 from mpslint.semantics.uses.leftovers import is_never_default
 
@@ -196,7 +197,7 @@ class _Defaults:
         if isinstance(owner, ast.ClassDef) and called == "__init__":
             called = owner.name
         calls = self._context.index.calls.get(called, ())
-        positional = [*arguments.posonlyargs, *arguments.args]
+        positional = positional_parameters(arguments)
         place = positional.index(parameter) - is_method if parameter in positional else None
         return bool(calls) and all(_gives(call, parameter.arg, place) for call in calls)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.uses.defined import asked_for
 from mpslint.semantics.uses.given_in_tables import gives
 from mpslint.semantics.uses.leftovers import is_never_default
@@ -29,7 +30,7 @@ def _is_given_here(context: Context, name: ast.Name) -> bool:
     function = context.index.function(name)
     if function is None:
         return False
-    taken = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    taken = explicit_parameters(function.args)
     parameter = next((item for item in taken if item.arg == name.id), None)
     asked = asked_for(context, function, parameter) if parameter is not None else None
     calls = context.index.calls.get(asked.name, ()) if asked is not None else ()

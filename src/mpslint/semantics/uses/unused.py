@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.semantics.syntax.expressions import is_main_test, last_name
+from mpslint.semantics.syntax.expressions import is_main_block, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.syntax.saying import SAYING
 from mpslint.sources.opening import is_notebook, unread
@@ -116,9 +116,7 @@ def has_main(context: Context) -> bool:
     """Whether the file is a program, by its test of `__name__`."""
     known = context.memo.get("has-main")
     if known is None:
-        known = context.memo["has-main"] = any(
-            isinstance(item, ast.If) and is_main_test(item.test) for item in context.tree.body
-        )
+        known = context.memo["has-main"] = any(is_main_block(item) for item in context.tree.body)
     return bool(known)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.basics.words import words
 from mpslint.facts import arrays as facts
 from mpslint.facts.complex_numbers import COMPLEX
-from mpslint.facts.machines import ARRAY_DTYPE_AT, sklearn_arrays
+from mpslint.facts.machines import sklearn_arrays
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Binding, Names
 from mpslint.semantics.syntax.expressions import keyword
@@ -14,11 +15,6 @@ from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.array_sources import ArraySources, part_of
 from mpslint.semantics.values.kept_arrays import KeptArrays
 from mpslint.semantics.values.values import Values
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
 
 MAX_DEPTH = 12
 _NUMPY_ALIASES = {
@@ -39,7 +35,7 @@ _NUMPY_ALIASES = {
     "bool_": "bool",
 }
 _JOINING = frozenset({"concatenate", "stack", "vstack", "hstack"})
-KEEPING = _words(
+KEEPING = words(
     """
     reshape copy transpose flatten ravel squeeze repeat clip cumsum cumprod view unsqueeze
     permute contiguous t clone detach requires_grad_ expand cuda cpu pin_memory flip
@@ -131,7 +127,7 @@ class ArrayDTypes:
         if not qualified.startswith("numpy."):
             return None
         last = qualified.rsplit(".", 1)[-1]
-        place = ARRAY_DTYPE_AT.get(last)
+        place = facts.DTYPE_AT.get(last)
         if given is None and place is not None and len(node.args) > place:
             given = node.args[place]
         if given is not None:

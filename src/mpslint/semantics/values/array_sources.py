@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import given_for
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards.guards import Guards
@@ -58,13 +59,10 @@ class ArraySources:
             self.index.parents[function], ast.ClassDef
         ):
             return
-        names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
         for call in self._calls(function):
-            yield from (item.value for item in call.keywords if item.arg == node.id)
-            at = names.index(node.id) if node.id in names else len(call.args)
-            given = call.args[: at + 1]
-            if len(given) > at and not any(isinstance(item, ast.Starred) for item in given):
-                yield given[at]
+            given = given_for(function.args, call, node.id)
+            if given is not None:
+                yield given
 
     def _mapped(self, function: ast.Lambda) -> Iterator[ast.expr]:
         """What `map(lambda a: ..., (xs, ys))` calls its function with, where that is written."""

@@ -10,7 +10,7 @@ import ast
 
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
-from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.sized_by_data import is_sized_by_data, operand
 from mpslint.semantics.values.values import Values
@@ -82,7 +82,7 @@ class AskedNumbers:
         qualified = self._names.resolve(call.func) or ""
         if qualified == "torch.save":
             # What it writes of a device it copies first, behind all that is queued.
-            written = call.args[0] if call.args else keyword(call, "obj")
+            written = argument(call, 0, "obj")
             return written is None or self._may_hold_tensors(written)
         if isinstance(call.func, ast.Name) and not qualified:
             return name in _TRUTHS and any(self._is_tensor(part) for part in _elements(call))

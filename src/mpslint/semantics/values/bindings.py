@@ -9,7 +9,7 @@ from mpslint.facts.priors import matches
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Binding, Names
 from mpslint.semantics.names.private_calls import given_by_all
-from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name, names_in
 from mpslint.semantics.syntax.index import Index
 from mpslint.semantics.terms.value import (
     CPU_ONLY,
@@ -250,7 +250,7 @@ class BoundValues:
         position: int | None = None
         if isinstance(binding.target, ast.Tuple | ast.List):
             for place, item in enumerate(binding.target.elts):
-                if any(isinstance(n, ast.Name) and n.id == name.id for n in ast.walk(item)):
+                if name.id in names_in(item):
                     position = place
         return self.drawn(
             iterable, position, nested=isinstance(binding.target, ast.Tuple | ast.List)

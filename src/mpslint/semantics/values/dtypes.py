@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.basics.words import words
 from mpslint.facts.complex_numbers import COMPLEX, made_by_torch, met_by_number, tells_complex
 from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.syntax.expressions import keyword
@@ -20,11 +21,6 @@ from mpslint.semantics.values.array_dtypes import (
     is_number,
 )
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _TORCH_ALIASES = {
     "double": "float64",
     "float": "float32",
@@ -35,7 +31,7 @@ _TORCH_ALIASES = {
     "int": "int32",
     "short": "int16",
 }
-_TORCH_DTYPES = _words(
+_TORCH_DTYPES = words(
     """
     float64 float32 float16 bfloat16 complex128 complex64 complex32 int64 int32 int16 int8 uint8
     uint16 uint32 uint64 bool float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz
@@ -57,7 +53,7 @@ _CASTS = {
 _LEGACY = {"DoubleTensor": "float64", "FloatTensor": "float32", "HalfTensor": "float16"}
 
 
-_ELEMENTWISE = _words(
+_ELEMENTWISE = words(
     """
     sin cos tan exp log log1p expm1 sqrt abs square cumsum cumprod flip sort clip concatenate
     stack vstack hstack tile repeat reshape transpose expand_dims squeeze ascontiguousarray copy

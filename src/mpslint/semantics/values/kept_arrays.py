@@ -9,6 +9,7 @@ import ast
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index
+from mpslint.semantics.syntax.methods import only_method_of_self
 from mpslint.semantics.values.array_sources import ArraySources
 
 _CHANGING = ("extend", "insert", "update", "setdefault", "remove", "pop", "clear")
@@ -74,20 +75,12 @@ class KeptArrays:
         if isinstance(function, ast.Name):
             bound = self._names.bindings(function.id, function)
             made = bound[0].node if len(bound) == 1 else None
-        elif isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-            owner = self._index.enclosing(call, ast.ClassDef)
-            methods = owner.body if isinstance(owner, ast.ClassDef) else []
-            named = [
-                one for one in methods if isinstance(one, FUNCTIONS) and one.name == function.attr
-            ]
-            is_own = function.value.id == "self" and len(named) == 1
-            made = named[0] if is_own else None
         else:
-            return []
+            made = only_method_of_self(self._index, function)
         return self._results(made) if isinstance(made, FUNCTIONS) else []
 
     def _results(self, function: FunctionNode) -> list[ast.expr]:
-        own = [one for one in self._index.of(ast.Return) if self._index.function(one) is function]
+        own = self._index.returns(function)
         values = [one.value for one in own if one.value is not None]
         return values if len(values) == len(own) else []
 

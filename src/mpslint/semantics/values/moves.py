@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING, cast
 
-from mpslint.semantics.syntax.expressions import is_dtype, keyword
+from mpslint.semantics.syntax.expressions import argument, is_dtype
 from mpslint.semantics.syntax.index import Index
 from mpslint.semantics.terms.value import CPU_ONLY, Value
 
@@ -105,7 +105,7 @@ class Moves:
             return frozenset({"cuda"})
         if function.attr == "cpu":
             return _NOWHERE
-        target = keyword(call, "device") or (call.args[0] if call.args else None)
+        target = argument(call, 0, "device")
         if target is None or is_dtype(target):
             return _NOWHERE
         types = self._values.device_types(target)

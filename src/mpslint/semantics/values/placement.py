@@ -13,7 +13,13 @@ from mpslint.facts.priors import matches, names_device
 from mpslint.semantics.guards.guards import Guards
 from mpslint.semantics.names.flow import Flow
 from mpslint.semantics.names.names import Binding, Names
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import (
+    arguments_for,
+    keyword,
+    last_name,
+    names_in,
+    root_of,
+)
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index
 from mpslint.semantics.terms.facts_known import Facts
 from mpslint.semantics.terms.value import Kind
@@ -88,7 +94,7 @@ class Placement:
         if self._library_places is None:
             self._library_places = any(
                 _PLACING.get((self._names.resolve(call.func) or "").partition(".")[0]) == name
-                and not any(item.arg == "cpu" for item in call.keywords)
+                and keyword(call, "cpu") is None
                 for name in set(_PLACING.values())
                 for call in self._index.calls.get(name, ())
             )
@@ -129,14 +135,14 @@ class Placement:
             if isinstance(call.func, ast.Attribute):
                 yield call
         for call in self._index.calls.get("to", ()):
-            for argument in (*call.args[:1], *(k.value for k in call.keywords)):
-                if self.names_accelerator(argument):
+            for given in (*call.args[:1], *(k.value for k in call.keywords)):
+                if self.names_accelerator(given):
                     yield call
-        for keyword in self._index.of(ast.keyword):
-            parent = self._index.parents[keyword]
-            if keyword.arg != "device" or not isinstance(parent, ast.Call):
+        for item in self._index.of(ast.keyword):
+            parent = self._index.parents[item]
+            if item.arg != "device" or not isinstance(parent, ast.Call):
                 continue
-            if self.names_accelerator(keyword.value):
+            if self.names_accelerator(item.value):
                 yield parent
 
     def _leaves_it_to_others(self) -> bool:
@@ -231,18 +237,24 @@ class Placement:
 
     def _in_other_arm(self, node: ast.expr) -> ast.AST | None:
         wanted = _without_copies(node)
+        for test, outcome, other in self._other_arms(node):
+            if not self._implied(test, outcome).isdisjoint(_CUDA_FACTS):
+                for copy in _host_copies(other):
+                    if _without_copies(copy) == wanted:
+                        return copy
+        return None
+
+    def _other_arms(self, node: ast.expr) -> Iterator[tuple[ast.expr, bool, list[ast.AST]]]:
+        """The arms of the same function that are run in place of those in which a node stands, from
+        the nearest on, each with the test and the outcome that lead there."""
         child: ast.AST = node
         for parent in self._index.ancestors(node):
             if isinstance(parent, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
-                return None
+                return
             if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
                 other, outcome = _other_arm(parent, child)
-                if not self._implied(parent.test, outcome).isdisjoint(_CUDA_FACTS):
-                    for copy in _host_copies(other):
-                        if _without_copies(copy) == wanted:
-                            return copy
+                yield parent.test, outcome, other
             child = parent
-        return None
 
     def copied_where_it_is_on_cuda(self, node: ast.expr) -> ast.AST | None:
         """The copy that `node` gets where a tensor itself says that it is on CUDA (`x.is_cuda`),
@@ -252,26 +264,18 @@ class Placement:
         brings it to it.
         """
         wanted = _without_copies(node)
-        child: ast.AST = node
-        for parent in self._index.ancestors(node):
-            if isinstance(parent, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
-                return None
-            if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
-                other, outcome = _other_arm(parent, child)
-                if _is_on_cuda(parent.test, outcome):
-                    for read in _reads_by_numpy(other):
-                        if any(_without_copies(item) == wanted for item in _made_of(read)):
-                            return read
-            child = parent
+        for test, outcome, other in self._other_arms(node):
+            if _is_on_cuda(test, outcome):
+                for read in _reads_by_numpy(other):
+                    if any(_without_copies(item) == wanted for item in _made_of(read)):
+                        return read
         return None
 
     def _implied(self, test: ast.expr, outcome: bool) -> Facts:
         return self._guards.implied(test, outcome)
 
     def _conditional_rebinding(self, node: ast.expr) -> ast.AST | None:
-        root = node
-        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
-            root = root.func if isinstance(root, ast.Call) else root.value
+        root = root_of(node)
         if not isinstance(root, ast.Name):
             return None
         bindings = self._flow.reaching(root)
@@ -287,9 +291,7 @@ class Placement:
     def _comes_back(self, node: ast.expr) -> bool:
         """Whether the test that decides on each move of the function brings `node` back as well:
         `if args.cuda: net.cuda()`, and `if args.cuda: y = y.cpu()` behind it."""
-        root = node
-        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
-            root = root.func if isinstance(root, ast.Call) else root.value
+        root = root_of(node)
         if not isinstance(root, ast.Name):
             return False
         copies = [b for b in self._flow.reaching(root) if self._copies_itself(b, root.id)]
@@ -317,7 +319,7 @@ class Placement:
             or not any(True for _ in _host_copies([value]))
         ):
             return False
-        return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value))
+        return name in names_in(value)
 
 
 def _is_on_cuda(test: ast.expr, outcome: bool) -> bool:
@@ -376,7 +378,7 @@ def is_host_copy(node: ast.AST) -> bool:
         return True
     if node.func.attr != "to":
         return False
-    places = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "device")]
+    places = arguments_for(node, 0, "device")
     return any(_is_cpu(place) for place in places)
 
 

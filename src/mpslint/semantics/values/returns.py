@@ -6,23 +6,17 @@ import ast
 
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, Index
+from mpslint.semantics.syntax.methods import method_of
 
 
 class Returns:
     def __init__(self, index: Index, names: Names) -> None:
         self._index = index
         self._names = names
-        self._by_function: dict[ast.AST, list[ast.expr]] | None = None
 
     def of(self, function: FunctionNode) -> list[ast.expr]:
         """What each `return` with a value hands back."""
-        if self._by_function is None:
-            self._by_function = {}
-            for item in self._index.of(ast.Return):
-                owner = self._index.enclosing(item, *FUNCTIONS, ast.Lambda)
-                if owner is not None and item.value is not None:
-                    self._by_function.setdefault(owner, []).append(item.value)
-        return self._by_function.get(function, [])
+        return [item.value for item in self._index.returns(function) if item.value is not None]
 
     def tuples(self, call: ast.Call, length: int) -> list[list[ast.expr]]:
         """What each `return` of the function that `call` runs hands back, where all are tuples of
@@ -60,11 +54,7 @@ class Returns:
         """The method of the same class that `self.name` is."""
         if not (isinstance(function.value, ast.Name) and function.value.id == "self"):
             return None
-        klass = self._index.enclosing(function, ast.ClassDef)
-        for item in klass.body if klass is not None else ():
-            if isinstance(item, FUNCTIONS) and item.name == function.attr:
-                return item
-        return None
+        return method_of(self._index.enclosing(function, ast.ClassDef), function.attr)
 
     def _called(self, call: ast.Call) -> FunctionNode | None:
         target = call.func

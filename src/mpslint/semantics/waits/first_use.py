@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.loops.loops import LoopKind
+from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.timing.device_work import Effect
 
@@ -130,9 +131,7 @@ def _makes_itself(context: Context, function: FunctionNode, move: ast.Call) -> b
     Batches, which loops move, say nothing of the model."""
     if context.index.enclosing(move, *LOOPS, *COMPREHENSIONS) is not None:
         return False
-    made: ast.AST = move.func
-    while isinstance(made, ast.Attribute | ast.Call):
-        made = made.func if isinstance(made, ast.Call) else made.value
+    made = root_of(move.func, ast.Attribute, ast.Call)
     return isinstance(made, ast.Name) and any(
         isinstance(use.ctx, ast.Store) and context.index.function(use) is function
         for use in context.index.names.get(made.id, ())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.syntax.ways_through import always_run
 
 if TYPE_CHECKING:
     from mpslint.semantics.wide.class_parts import Function
@@ -34,21 +35,13 @@ Bindings = dict[str, list[Binding]]
 
 def bindings_of(scope: Function | ast.Module | ast.ClassDef) -> Bindings:
     found: Bindings = {}
-    sure = set(map(id, _always(scope.body)))
+    sure = set(map(id, always_run(scope.body)))
     for node in walk(scope):
         for name, binding in _given(node, id(node) in sure):
             found.setdefault(name, []).append(binding)
     for some in found.values():
         some.sort(key=lambda one: one.row)
     return found
-
-
-def _always(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """What runs whenever a body does, also below a `with`."""
-    for one in body:
-        yield one
-        if isinstance(one, ast.With):
-            yield from _always(one.body)
 
 
 def before(some: list[Binding], row: int) -> list[Binding]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.wide.sample_values import (
     ANY,
     NARROW,
@@ -45,13 +46,6 @@ def spread(target: ast.expr, value: Value | None) -> Iterator[tuple[str, Value |
             yield from spread(one, part(value, at))
 
 
-def method_of(klass: ast.ClassDef, name: str) -> Function | None:
-    for one in klass.body:
-        if isinstance(one, FUNCTIONS) and one.name == name:
-            return one
-    return None
-
-
 def parts_named(klass: ast.ClassDef) -> frozenset[str]:
     """The methods, fields and attributes of the objects of a class."""
     found = {one.name for one in klass.body if isinstance(one, FUNCTIONS)}
@@ -73,7 +67,7 @@ def is_static(method: Function) -> bool:
 
 def parameters(function: Function) -> list[str]:
     arguments = function.args
-    return [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return [one.arg for one in explicit_parameters(arguments)]
 
 
 def annotated(node: ast.expr | None) -> str | None:

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def _handed_out(method: ast.AST) -> Iterator[dict[object, ast.expr]]:
 def _is_wide(context: Context, value: ast.expr, klass: ast.ClassDef) -> bool:
     if context.dtypes.array(value) in _WIDE:
         return True
-    while isinstance(value, ast.Subscript):
-        value = value.value
+    value = root_of(value, ast.Subscript)
     if not isinstance(value, ast.Attribute) or not isinstance(value.value, ast.Name):
         return False
     given = [made for made in _assigned(context, klass) if made[0] == ast.unparse(value)]

@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mpslint.facts.arrays import MEANS
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.cuda_arms import cuda_arms
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.wide.bound_names import Binding
-from mpslint.semantics.wide.class_parts import is_static, method_of, parameters
+from mpslint.semantics.wide.class_parts import is_static, parameters
 from mpslint.semantics.wide.sample_kinds import SampleKinds
 from mpslint.semantics.wide.sample_scopes import Scope
 from mpslint.semantics.wide.sample_values import (
@@ -58,8 +61,10 @@ class MovedKinds(SampleKinds):
         self._for_cuda = {
             row
             for node in walk(tree)
-            if isinstance(node, ast.If) and "cuda" in ast.unparse(node.test)
-            for row in range(node.lineno, (node.body[-1].end_lineno or node.lineno) + 1)
+            if isinstance(node, ast.If)
+            for is_cudas, arm in zip(cuda_arms(node.test), (node.body, node.orelse), strict=True)
+            if is_cudas and arm
+            for row in range(arm[0].lineno, (arm[-1].end_lineno or arm[-1].lineno) + 1)
         }
         """The rows of arms that no Mac runs."""
         self._methods = {id(one): klass for klass in self._classes.values() for one in klass.body}
@@ -171,7 +176,7 @@ class MovedKinds(SampleKinds):
             first, rest = place.call.args[:1], place.call.args[1:]
             is_meant = any(
                 one is function
-                or (isinstance(one, ast.Name | ast.Attribute) and _name(one) == called)
+                or (isinstance(one, ast.Name | ast.Attribute) and last_name(one) == called)
                 for one in first
             )
             if is_meant and 0 <= at < len(rest):
@@ -182,14 +187,10 @@ def _is_one(node: ast.expr, of: Callable[[ast.expr], Value | None]) -> bool:
     """Whether NumPy gives a single number: `np.log(0.5)`, `np.mean(kept)`. A tensor keeps its dtype
     beside one."""
     if not isinstance(node, ast.Call) or not node.args:
-        return isinstance(node, ast.Call) and _name(node.func) in MEANS and not node.keywords
-    is_mean = _name(node.func) in MEANS and len(node.args) == 1 and not node.keywords
+        return isinstance(node, ast.Call) and last_name(node.func) in MEANS and not node.keywords
+    is_mean = last_name(node.func) in MEANS and len(node.args) == 1 and not node.keywords
     return is_mean or all(of(one) in (PLAIN, WHOLE) for one in node.args)
 
 
-def _name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
 def _called(call: ast.Call) -> str:
-    return _name(call.func)
+    return last_name(call.func) or ""

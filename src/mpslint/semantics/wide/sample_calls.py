@@ -170,9 +170,11 @@ def _of_numpy(function: str, node: ast.Call, of: _Of) -> Value:
         return WIDE
     if last.startswith(("int", "uint", "bool")):
         return INTEGERS
+    at = arrays.DTYPE_AT.get(last)
+    if at is not None and len(node.args) > at:
+        return of_dtype(ast.unparse(node.args[at]))
     if function in arrays.MADE_WIDE:
-        told = [one for one in node.args[1:2] if function in ("zeros", "ones", "empty")]
-        return of_dtype(ast.unparse(told[0])) if told else WIDE
+        return WIDE
     if function in arrays.GENERATORS:
         return GENERATOR
     if function.startswith("random."):
@@ -186,8 +188,6 @@ def _of_numpy(function: str, node: ast.Call, of: _Of) -> Value:
     kinds = [array_of(one) for one in values]
     if not kinds:
         return ANY
-    if last in ("array", "asarray", "ascontiguousarray") and len(node.args) > 1:
-        return of_dtype(ast.unparse(node.args[1]))
     if last in batches.COUNTING or last in ("searchsorted", "digitize", "unique", "flatnonzero"):
         return INTEGERS if last != "unique" else kinds[0]
     if last == "arange":
@@ -204,7 +204,7 @@ def _of_numpy(function: str, node: ast.Call, of: _Of) -> Value:
     if last == "einsum":  # The first one says what is done with the others.
         return min(kinds[1:], key=WORST.index, default=ANY)
     if last in arrays.READ_WIDE:
-        return of_dtype(ast.unparse(node.args[1])) if len(node.args) > 1 else WIDE
+        return WIDE
     if last in ("loads", "load", "memmap", "fromiter"):
         return ANY
     return kinds[0]

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mpslint.facts import batches
 from mpslint.facts.python_numbers import CONSTANTS
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.methods import method_of
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.wide.bound_names import (
     APPENDED,
     EACH,
@@ -23,7 +26,6 @@ from mpslint.semantics.wide.class_parts import (
     imported_names,
     is_static,
     item,
-    method_of,
     parameters,
     parts_named,
     qualified,
@@ -195,7 +197,7 @@ class SampleKinds:
         if name in scope.given:
             return scope.given[name]
         arguments = scope.function.args
-        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        for one in explicit_parameters(arguments):
             if one.arg == name:
                 return annotated(one.annotation) or ANY
         return ANY
@@ -397,7 +399,7 @@ class SampleKinds:
             return self.value(one, scope, row)
 
         function = node.func
-        if any(one.arg == "return_tensors" for one in node.keywords):
+        if keyword(node, "return_tensors") is not None:
             return NARROW
         if spelled := self._qualified(function):
             return imported(spelled, node, of)

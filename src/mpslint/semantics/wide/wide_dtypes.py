@@ -14,14 +14,13 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.destinations.destinations import (
     NOT_ON_MPS,
     device_argument,
-    keyword,
     may_be_mps,
 )
 from mpslint.semantics.operands.operand_pairs import wants_tensor
 from mpslint.semantics.operands.sent_to_host import is_sent_to_host
 from mpslint.semantics.purpose.caught_errors import is_caught
 from mpslint.semantics.steps.forward_inputs import from_forward
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.worlds.machines import MACS
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.destinations.destinations import device_argument, keyword
+from mpslint.semantics.destinations.destinations import device_argument
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.wide.wide_dtypes import requests
 
 if TYPE_CHECKING:

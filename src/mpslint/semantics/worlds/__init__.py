@@ -5,7 +5,8 @@
 that build on each other, one way:
 
 - what all parts share: `core`, `state`; where values go: `placing`;
-- tests: `conditions`, and what they compare: `comparing`;
+- tests: `conditions`, what they compare: `comparing`, and what they leave of the names in them:
+  `refining`;
 - expressions: `names`, `operators`, `expressions`;
 - statements: `assignments`, `branches`, `control_flow` (with `probes`), `import_statements`,
   `definitions` (with

@@ -7,6 +7,7 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.facts import python_numbers
 from mpslint.facts.arrays import (
+    DTYPE_AT,
     FLOATS,
     GENERATORS,
     INTEGER,
@@ -132,7 +133,7 @@ class Arrays(Records):
 
     def _array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """A function of NumPy."""
-        at = facts.ARRAY_DTYPE_AT.get(name)
+        at = DTYPE_AT.get(name)
         given = keywords.get("dtype", args[at] if at is not None and at < len(args) else None)
         if name in ("asarray", "array", "ascontiguousarray") and args:
             if one(args[0], self.frame.mask).kind == TENSOR:

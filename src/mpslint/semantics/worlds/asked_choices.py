@@ -14,6 +14,7 @@ from enum import IntEnum
 
 from mpslint.semantics.syntax.giving_up import gives_up
 from mpslint.semantics.syntax.index import walk
+from mpslint.semantics.terms.facts_known import backend_word
 from mpslint.semantics.worlds.values import DEVICE, NAME, UNKNOWN, Atom
 
 
@@ -165,12 +166,7 @@ def _takes_cuda_if_there(arm: Sequence[ast.stmt | ast.expr]) -> bool:
 
 
 def _names_cuda(node: ast.expr) -> bool:
-    return any(
-        isinstance(item, ast.Constant)
-        and isinstance(item.value, str)
-        and item.value.partition(":")[0] == "cuda"
-        for item in walk(node)
-    )
+    return any(map(_is_cuda_text, walk(node)))
 
 
 def _turns_away(other: Sequence[ast.stmt]) -> bool:
@@ -181,5 +177,5 @@ def _turns_away(other: Sequence[ast.stmt]) -> bool:
     return gives_up(other)
 
 
-def _is_cuda_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and str(node.value).partition(":")[0] == "cuda"
+def _is_cuda_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and backend_word(node) == "cuda"

@@ -69,14 +69,8 @@ class Branches(Expressions):
             yes, no = self._for_tests(node, yes, no)
             says = all(map(only_says, node.body))
             self.told_only.update((test, says and self.told_only.get(test, True)) for test in tests)
-        refined = self.refined(node.test, no) if tests else []
+        refined = self.where_it_fails(node.test, no) if tests else []
         self.fork(node, yes, no, tests, refined)
-
-    def _held(self, test: ast.expr, holds: int) -> list[tuple[str, Value]]:
-        """What names stand for where a test holds."""
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return self.left_of_numbers(test.operand, holds)
-        return self.held_on_the_host(test)
 
     def is_function_itself(self, node: ast.expr) -> bool:
         """`torch.cuda.is_available` without its call, which is true everywhere: what a choice by it
@@ -118,7 +112,7 @@ class Branches(Expressions):
         if parts and not arm:
             frame.arm = id(node)
         returned, fork = len(frame.returns), len(self.log)
-        held = self._held(node.test, yes) if tests else []
+        held = self.where_it_holds(node.test, yes) if tests else []
         ends: list[tuple[int, Env]] = []
         owned = bool(mask & MACS)  # Whether all arms that a Mac takes end in what is CUDA's own.
         spans: list[tuple[int, int, int]] = []

@@ -176,8 +176,7 @@ def _goes_somewhere(worlds: Worlds, event: Event, atom: Atom) -> bool:
     if event.function is not None or run.seen.isdisjoint(places(atom)):
         return True
     # One that is only compared here is placed by who takes it from here.
-    is_placed = not run.placed.isdisjoint(places(atom))
-    return not is_placed and run.project is not None and run.project.takes(event.name)
+    return run.is_left_to_others(event.name, places(atom))
 
 
 def choices(worlds: Worlds, idle: Callable[[Event], bool] = lambda _: False) -> Iterator[Choice]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.asked_choices import (
     Asked,
     asks_machine,
-    compared_device,
     is_left_open,
 )
 from mpslint.semantics.worlds.comparing import (
@@ -143,40 +141,10 @@ class Conditions(Placing, Refining, ListedDevices):
         self.unsure -= 1
         frame.mask, frame.tests = mask, why
         if refined:
-            for key in refined:
-                frame.env.pop(key, None)
-            env.update(frame.env)  # What a walrus has bound stays.
-            frame.env = env
+            self.take_back(refined, env)
         self.asking = asking
         # Of `not x.is_cuda and use_cuda` the first sends nobody away who has no CUDA.
         return (go, out, deciding or tests) if conjunction else (out, go, tests)
-
-    def refined(self, test: ast.expr, fails: int) -> list[tuple[str, Value]]:
-        """What names stand for where `device == "cuda" and not torch.cuda.is_available()` fails:
-        where the machine is as asked for, the device is another one."""
-        numbers = self.left_of_numbers(test, fails)
-        if not (isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)):
-            return numbers or self.left_of_devices(test, fails)
-        recording, self.recording = self.recording, False
-        found = numbers
-        asked = [self.cond(part) for part in test.values]
-        for at, part in enumerate(test.values):
-            named = compared_device(part)
-            key = self.key(named) if named is not None else None
-            others = [item for other, item in enumerate(asked) if other != at]
-            if (
-                named is None
-                or key is None
-                or not any(not self.cuda_tests.isdisjoint(o[2]) for o in others)
-            ):
-                continue
-            surely = fails
-            for yes, no, _ in others:
-                surely &= yes & ~no
-            if surely:
-                found.append((key, by_world(_another(surely), self.eval(named))))
-        self.recording = recording
-        return found
 
     # switches
 
@@ -431,18 +399,6 @@ def _as_asked(operator: ast.cmpop, left: Atom, right: Atom) -> Atom | None:
     if right.v is isinstance(operator, _SAME):
         return left
     return logical_not(left)
-
-
-def _another(worlds: int) -> Callable[[int, Atom], Value]:
-    """In `worlds`, a device that is not a CUDA one."""
-
-    def change(mask: int, atom: Atom) -> Value:
-        if atom.kind != DEVICE or atom.v != "cuda":
-            return atom
-        other = Atom(DEVICE, "?", None, atom.tests, True, atom.made)
-        return pack([(mask & worlds, other), (mask & ~worlds, atom)])
-
-    return change
 
 
 def said_atom(said: bool | None, tests: Tests) -> Atom:

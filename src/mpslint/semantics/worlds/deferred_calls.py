@@ -7,6 +7,8 @@ import ast
 from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.numbers import holds_wide
@@ -63,7 +65,7 @@ class DeferredCalls(BuiltinCalls, Statements):
             return False
         called = "function" if name.endswith("Timer") else "target"
         target = one(keywords.get(called, UNK), self.frame.mask)
-        given_as = next((item.value for item in node.keywords if item.arg == called), None)
+        given_as = keyword(node, called)
         wrapped = _wrapped(given_as)
         if wrapped is not None and target.kind not in (FUNCTION, BOUND):
             # `Process(target=in_a_thread(run), args=...)`: what it makes of it takes these as well.
@@ -129,7 +131,7 @@ class DeferredCalls(BuiltinCalls, Statements):
     ) -> Env:
         """What the parameters of a function stand for in a call."""
         arguments = function.node.args
-        names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+        names = positional_names(arguments)
         if function.cls is not None and not function.static:
             if bound or any(
                 isinstance(item, ast.Name) and item.id == "classmethod"

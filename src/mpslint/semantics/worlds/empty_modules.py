@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Class, Env
 from mpslint.semantics.worlds.values import (
@@ -64,7 +66,7 @@ def holds_nothing(cls: Class, depth: int = 4) -> bool:
     elif len(cls.bases) != 1 or cls.bases[0] not in _MODULE:
         return False
     methods = [item for item in node.body if isinstance(item, FUNCTIONS)]
-    if any(_word(item) in _REGISTERING for item in ast.walk(node)):
+    if any(last_name(item) in _REGISTERING for item in ast.walk(node)):
         return False
     if any(not _is_plain(item) for item in node.body):
         return False
@@ -112,10 +114,6 @@ def _moves_itself(target: ast.Attribute, parent: ast.AST) -> bool:
     return False
 
 
-def _word(node: ast.AST) -> str:
-    return getattr(node, "attr", "") or getattr(node, "id", "")
-
-
 def _is_plain(item: ast.stmt) -> bool:
     """Methods, a text, annotations and constants: nothing that a class gets a part by."""
     if isinstance(item, ast.Assign | ast.AnnAssign):
@@ -127,7 +125,7 @@ def _is_plain(item: ast.stmt) -> bool:
 
 def _of_self(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Attribute]:
     """What a method looks at, or stores, on its object."""
-    taken = [*method.args.posonlyargs, *method.args.args]
+    taken = positional_parameters(method.args)
     if taken:
         for item in ast.walk(method):
             if isinstance(item, ast.Attribute) and isinstance(item.value, ast.Name):

@@ -6,6 +6,7 @@ import ast
 import builtins
 
 from mpslint.facts.runtime import error_of
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.worlds.events import Kind
 
 ANY_ERROR = "BaseException"
@@ -18,10 +19,7 @@ def kinds_of(node: ast.expr | None) -> frozenset[str]:
     if node is None:
         return frozenset({ANY_ERROR})
     items = node.elts if isinstance(node, ast.Tuple) else [node]
-    return frozenset(
-        item.attr if isinstance(item, ast.Attribute) else getattr(item, "id", ANY_ERROR)
-        for item in items
-    )
+    return frozenset(last_name(item) or ANY_ERROR for item in items)
 
 
 def may_catch(kinds: frozenset[str], error: str) -> bool:

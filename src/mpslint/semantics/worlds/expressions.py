@@ -179,11 +179,17 @@ class Expressions(Names):
         asked, frame.asked = frame.asked, frame.asked or self.asks_for_cuda(tests)
         self.unsure += 1
         ends, owned = 0, bool(mask & MACS)
-        env, held = frame.env, self.held_on_the_host(node.test) if tests else []
-        for worlds, branch in ((yes, node.body), (no, node.orelse)):
+        env = frame.env
+        narrowed = (
+            (self.where_it_holds(node.test, yes), self.where_it_fails(node.test, no))
+            if tests
+            else ([], [])
+        )
+        arms = ((yes, node.body), (no, node.orelse))
+        for (worlds, branch), known in zip(arms, narrowed, strict=True):
             frame.mask = worlds
-            if held and branch is node.body:
-                self.refine(held)
+            if known:
+                self.refine(known)
             frame.tests = why | tests if sent_away(mask, worlds) else why
             if not arm and (yes != mask or no != mask):
                 frame.arm = id(node)
@@ -194,10 +200,8 @@ class Expressions(Names):
             owned = owned and (own or not worlds & MACS)
             ends |= frame.mask
             frame.arm, frame.gate = arm, gate
-            if held and branch is node.body:
-                for key, _ in held:
-                    frame.env.pop(key, None)
-                frame.env = {**frame.env, **{key: env[key] for key, _ in held if key in env}}
+            if known:
+                self.take_back(dict(known), env)
         self.unsure -= 1
         frame.mask, frame.tests, frame.built, frame.asked = mask, why, built, asked
         if owned:

@@ -10,6 +10,7 @@ import ast
 import copy
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import FUNCTION, NO_TESTS, PARTIAL, Atom, Value
@@ -62,7 +63,7 @@ def _given(
     if function.home is not home or not function.handed or function.cls is not None:
         return None, None
     named = function.node.name
-    is_written = any(isinstance(item, ast.Name) and item.id == named for item in ast.walk(node))
+    is_written = named in names_in(node)
     return (function if is_written else None), None
 
 

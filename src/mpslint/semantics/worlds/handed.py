@@ -7,8 +7,14 @@ import ast
 from collections.abc import Container, Iterable, Iterator
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.syntax.cuda_arms import holds_word
+from mpslint.semantics.syntax.expressions import root_name
 from mpslint.semantics.syntax.index import statements, walk
 from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.syntax.parameters import (
+    defaults_of,
+    explicit_parameters,
+)
 from mpslint.semantics.terms.device_text import TYPED
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.machines import ALL, CUDA, PORTED
@@ -160,7 +166,7 @@ def deciding(function: Function, lines: list[int]) -> Deciding | None:
     scope: ast.AST = function.node if function.cls is None else function.cls.node
     if not matters(scope, lines):
         return None
-    parameters = {item.arg for item in _parameters(function.node)}
+    parameters = {item.arg for item in explicit_parameters(function.node.args)}
     if not parameters:
         return None
     kept = kept_parameters(function) if function.cls is not None else dict[str, str]()
@@ -173,7 +179,7 @@ def deciding(function: Function, lines: list[int]) -> Deciding | None:
     }
     if not read:
         return None
-    left_to_itself = _with_default(function.node.args)
+    left_to_itself = {item.arg for item, _ in defaults_of(function.node.args)}
     is_asked = all(kept.get(name, name) not in left_to_itself for name in read)
     return Deciding(frozenset(read & kept.keys()), is_asked)
 
@@ -181,36 +187,16 @@ def deciding(function: Function, lines: list[int]) -> Deciding | None:
 def kept_parameters(function: Function) -> dict[str, str]:
     """The attributes under which a function keeps what it is given, or a part of that; each with
     the parameter."""
-    parameters = {item.arg for item in _parameters(function.node)}
+    parameters = {item.arg for item in explicit_parameters(function.node.args)}
     return {
         target.attr: root
         for item in statements(function.node)
         if isinstance(item, ast.Assign)
-        for root in (_root(item.value),)
+        for root in (root_name(item.value, ast.Attribute, ast.Subscript),)
         if root in parameters and root is not None
         for target in item.targets
         if isinstance(target, ast.Attribute)
     }
-
-
-def _with_default(arguments: ast.arguments) -> set[str]:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    given = positional[len(positional) - len(arguments.defaults) :]
-    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return {item.arg for item in (*given, *(item for item, value in named if value is not None))}
-
-
-def _root(value: ast.expr) -> str | None:
-    """The name of what a part is kept of: `cfg` of `cfg["test"]` and of `cfg.model`."""
-    while isinstance(value, ast.Attribute | ast.Subscript):
-        value = value.value
-    return value.id if isinstance(value, ast.Name) else None
-
-
-def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.arg]:
-    yield from node.args.posonlyargs
-    yield from node.args.args
-    yield from node.args.kwonlyargs
 
 
 def _read(test: ast.expr, parameters: set[str], kept: Container[str]) -> Iterator[str]:
@@ -227,12 +213,4 @@ def _names_cuda(choice: ast.If | ast.IfExp) -> bool:
         arms += [*choice.body, *choice.orelse]
     else:
         arms += [choice.body, choice.orelse]
-    return any(_says_cuda(item) for arm in arms for item in walk(arm))
-
-
-def _says_cuda(item: ast.AST) -> bool:
-    if isinstance(item, ast.Attribute):
-        return OWN_WORD in item.attr
-    if isinstance(item, ast.Name):
-        return OWN_WORD in item.id
-    return isinstance(item, ast.Constant) and isinstance(item.value, str) and OWN_WORD in item.value
+    return any(holds_word(item) for arm in arms for item in walk(arm))

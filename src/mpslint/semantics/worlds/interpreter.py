@@ -13,7 +13,7 @@ from functools import cache, cached_property, reduce
 from operator import or_
 
 from mpslint.facts.priors import package_worlds
-from mpslint.semantics.syntax.expressions import taken_by
+from mpslint.semantics.syntax.expressions import is_main_block, taken_by
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.worlds.asked_choices import Asked
 from mpslint.semantics.worlds.collected import Collected
@@ -138,7 +138,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self._settled = False
         own = frozenset(item.name for item in tree.body if isinstance(item, FUNCTIONS))
         self.is_script = any(_runs(statement, own) for statement in tree.body)
-        self.main = next((item for item in tree.body if _is_main(item)), None)
+        self.main = next((item for item in tree.body if is_main_block(item)), None)
         names = b"global" in text and _GLOBAL.findall(text)
         self.rebound = frozenset(
             name.strip().decode(errors="replace")
@@ -246,10 +246,10 @@ class Interpreter(Collected, Rebinding, Methods):
         for key, value in frame.env.items():
             if "." in key:
                 continue
-            if key not in self.global_reads or self._is_left_to_others(key, value):
+            if key not in self.global_reads or self._is_only_looked_at(key, value):
                 self.kept(value, key, use=self.tree)
 
-    def _is_left_to_others(self, name: str, value: Value) -> bool:
+    def _is_only_looked_at(self, name: str, value: Value) -> bool:
         """Whether the file only looks at a device under a name of its own that others may have.
         Of a program, which goes on to work, nobody takes any."""
         if self.is_script or any(isinstance(item, _WORKS) for item in self.tree.body):
@@ -257,9 +257,7 @@ class Interpreter(Collected, Rebinding, Methods):
         written = {
             node for _, atom in cases_of(value) if atom.kind == DEVICE for node in places(atom)
         }
-        if not written or not self.placed.isdisjoint(written):
-            return False
-        return self.project is not None and self.project.takes(name)
+        return bool(written) and self.is_left_to_others(name, written)
 
     def _module(self) -> None:
         """Runs what stands at the top. Its functions see what the names are in the end, not what
@@ -463,22 +461,11 @@ def _transfers(prefix: str) -> tuple[tuple[type[ast.AST], str], ...]:
 
 def _runs(statement: ast.stmt, own: frozenset[str]) -> bool:
     """`if __name__ == "__main__":`, or a call of a function of its `own` at the top."""
-    return _is_main(statement) or (
+    return is_main_block(statement) or (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
         and isinstance(statement.value.func, ast.Name)
         and statement.value.func.id in own
-    )
-
-
-def _is_main(statement: ast.stmt) -> bool:
-    if not isinstance(statement, ast.If):
-        return False
-    test = statement.test
-    return (
-        isinstance(test, ast.Compare)
-        and isinstance(test.left, ast.Name)
-        and test.left.id == "__name__"
     )
 
 

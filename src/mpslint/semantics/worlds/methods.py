@@ -8,6 +8,7 @@ from functools import partial
 from mpslint.facts import machines as facts
 from mpslint.facts.complex_numbers import made_by_torch
 from mpslint.facts.handed_tensors import HANDING
+from mpslint.semantics.syntax.expressions import arguments_for
 from mpslint.semantics.terms.value_tables import TENSOR_METHODS
 from mpslint.semantics.worlds.arrays import Arrays
 from mpslint.semantics.worlds.comparing import is_strategy
@@ -408,5 +409,5 @@ def _with_dtype(atom: Atom, dtype: str | None) -> Atom:
 
 def _is_written_out(move: ast.Call) -> bool:
     """Whether a move names its device itself: `to("cuda")`."""
-    given = [*move.args[:1], *(item.value for item in move.keywords if item.arg == "device")]
+    given = arguments_for(move, 0, "device")
     return any(isinstance(item, ast.Constant | ast.Call) for item in given)

@@ -67,6 +67,13 @@ class Placing(Counts):
             devices = [atom for _, atom in cases_of(value) if atom.kind == DEVICE]
             self.placed.update(node for atom in devices for node in places(atom))
 
+    def is_left_to_others(self, name: str, written: Iterable[ast.expr]) -> bool:
+        """Whether nothing here is placed with the devices that are written in these places, and
+        another file of the project takes the name that holds them."""
+        if not self.placed.isdisjoint(written):
+            return False
+        return self.project is not None and self.project.takes(name)
+
     def place(self, value: Value, use: ast.AST, name: str = "") -> Value:
         """`value` says where something goes. Gives the device in each world, repaired where it is
         one that the machine lacks: what follows is judged as if that had been mended."""

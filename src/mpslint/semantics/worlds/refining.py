@@ -1,5 +1,6 @@
-"""What a test that has failed leaves of a device: on a Mac what is not the CPU is MPS.
+"""What a test leaves of the names in it, where it holds and where it fails.
 
+Where it fails, on a Mac what is not the CPU is MPS:
 `if device.type == "cpu": ... elif device.type == "mps": ... else:` has a last arm for CUDA alone,
 and so has `if device.type == "cpu" or device.type == "mps": ... else:`. And a number of GPUs that
 is not above that of the machine's is 0 there at most: `if wanted > count: wanted = count`.
@@ -8,10 +9,12 @@ is not above that of the machine's is 0 there at most: `if wanted > count: wante
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 
+from mpslint.semantics.worlds.asked_choices import compared_device
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.machines import MAC
+from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
@@ -32,6 +35,43 @@ _OTHER = {"cpu": "mps", "mps": "cpu"}
 
 
 class Refining(Core):
+    def where_it_holds(self, test: ast.expr, holds: int) -> list[tuple[str, Value]]:
+        """What names stand for where a test holds, in these worlds."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self.left_of_numbers(test.operand, holds)
+        return self.held_on_the_host(test)
+
+    def where_it_fails(self, test: ast.expr, fails: int) -> list[tuple[str, Value]]:
+        """What names stand for where a test fails, in these worlds."""
+        numbers = self.left_of_numbers(test, fails)
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            return numbers + self._other_devices(test, fails)
+        return numbers or self.left_of_devices(test, fails)
+
+    def _other_devices(self, test: ast.BoolOp, fails: int) -> list[tuple[str, Value]]:
+        """The devices where `device == "cuda" and not torch.cuda.is_available()` fails: where the
+        machine is as asked for, it is another one."""
+        recording, self.recording = self.recording, False
+        found: list[tuple[str, Value]] = []
+        asked = [self.cond(part) for part in test.values]
+        for at, part in enumerate(test.values):
+            named = compared_device(part)
+            key = self.key(named) if named is not None else None
+            others = [item for other, item in enumerate(asked) if other != at]
+            if (
+                named is None
+                or key is None
+                or not any(not self.cuda_tests.isdisjoint(o[2]) for o in others)
+            ):
+                continue
+            surely = fails
+            for yes, no, _ in others:
+                surely &= yes & ~no
+            if surely:
+                found.append((key, by_world(_another(surely), self.eval(named))))
+        self.recording = recording
+        return found
+
     def left_of_devices(self, test: ast.expr, fails: int) -> list[tuple[str, Value]]:
         """The types of devices that a test has asked for by name, where it `fails`."""
         here = fails & MAC
@@ -131,6 +171,12 @@ class Refining(Core):
             self.held.add(key.rpartition(".")[2])
             self.dotted.add(key.partition(".")[0])
 
+    def take_back(self, names: Container[str], env: Env) -> None:
+        """Behind what they were refined for, names stand for what they do in `env`; what a walrus
+        has bound stays."""
+        env.update((key, value) for key, value in self.frame.env.items() if key not in names)
+        self.frame.env = env
+
 
 def is_compared_type(inside: ast.AST, holder: ast.expr) -> bool:
     """Whether somewhere inside the type of what is named here is compared with one of a device."""
@@ -198,6 +244,18 @@ def _named_cpu(test: ast.expr) -> ast.expr | None:
     if isinstance(operator, ast.Eq) and isinstance(right, ast.Constant) and right.value == "cpu":
         return test.left
     return None
+
+
+def _another(worlds: int) -> Callable[[int, Atom], Value]:
+    """In `worlds`, a device that is not a CUDA one."""
+
+    def change(mask: int, atom: Atom) -> Value:
+        if atom.kind != DEVICE or atom.v != "cuda":
+            return atom
+        other = Atom(DEVICE, "?", None, atom.tests, True, atom.made)
+        return pack([(mask & worlds, other), (mask & ~worlds, atom)])
+
+    return change
 
 
 def _without(atom: Atom, name: str) -> Atom:

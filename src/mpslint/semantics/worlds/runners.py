@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Container
 
+from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.worlds.state import Function
 
 # Fact: unittest (`TestCase`) and pytest ("xunit-style setup").
@@ -33,7 +35,7 @@ def takes_several_gpus(function: Function) -> bool:
 
 def _names_several(call: ast.Call) -> bool:
     """`DataParallel(net, device_ids=[0, 1])`"""
-    given = next((item.value for item in call.keywords if item.arg == "device_ids"), None)
+    given = keyword(call, "device_ids")
     items = given.elts if isinstance(given, ast.List | ast.Tuple) else []
     numbers = {item.value for item in items if isinstance(item, ast.Constant)}
     return len(numbers) == len(items) > 1
@@ -53,7 +55,7 @@ def runs_with_defaults(function: Function, fixtures: Container[str], *, script: 
     if cls is not None and not (_of_test_case(function) or cls.node.name.startswith("Test")):
         return False
     arguments = function.node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
+    positional = positional_parameters(arguments)
     required = positional[: len(positional) - len(arguments.defaults)]
     if cls is not None and not function.static:
         required = required[1:]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from mpslint.facts.machines import CUDA_ERRORS, SAID_WITHOUT_CUDA
 from mpslint.facts.runtime import error_of
-from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.expressions import last_name, names_in
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 from mpslint.semantics.worlds.errors import kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind
@@ -91,7 +91,7 @@ def _asks_what_torch_says(test: ast.expr, error: str | None) -> bool:
     sides = [test.left, test.comparators[0]]
     said = [item.value for item in sides if isinstance(item, ast.Constant)]
     text = said[0] if len(said) == 1 and isinstance(said[0], str) else ""
-    if not text or not any(isinstance(x, ast.Name) and x.id == error for x in ast.walk(test)):
+    if not text or error not in names_in(test):
         return False
     if isinstance(test.ops[0], ast.Eq):
         return text == SAID_WITHOUT_CUDA[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.terms.facts_known import backend_word
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, port
@@ -163,9 +164,7 @@ def _goes_to_cuda(item: ast.AST) -> bool:
         and isinstance(item.func, ast.Attribute)
         and item.func.attr == "to"
         and any(
-            isinstance(given, ast.Constant)
-            and isinstance(given.value, str)
-            and given.value.partition(":")[0] == "cuda"
+            backend_word(given) == "cuda"
             for given in (*item.args, *(one.value for one in item.keywords))
         )
     )

@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.facts.mocks import PATCH
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import defaults_of
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_worlds
@@ -144,15 +145,9 @@ class Summaries(Parameters):
 
     def left_out(self, function: Function, given: Env) -> Env:
         """The constants that parameters are by their defaults, of those that a call leaves out."""
-        arguments = function.node.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults = [
-            *zip(reversed(positional), reversed(arguments.defaults), strict=False),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-        ]
         return {
             item.arg: self.e_Constant(default)
-            for item, default in defaults
+            for item, default in defaults_of(function.node.args)
             if isinstance(default, ast.Constant) and item.arg not in given
         }
 
@@ -354,16 +349,12 @@ class Summaries(Parameters):
         for key, value, mask, tests, arm, attribute in frame.stored:
             if saved[0] and key is not None:
                 # As it is in the end, in the worlds that get there.
-                last = frame.env.get(key, UNK)
+                last = frame.env.get(key)
                 if key not in told:
                     told.add(key)
-                    self.kept(last, attribute, attribute=True)
-                # What another way does not set at all is not there in the end.
-                is_left_out = key not in frame.env and parted(value, mask)
+                    self.kept(UNK if last is None else last, attribute, attribute=True)
                 if last is not value and (
-                    is_left_out
-                    or _is_hidden(value, last, mask)
-                    or _is_hidden_flag(value, last, mask)
+                    _is_hidden(value, last, mask) or _is_hidden_flag(value, last, mask)
                 ):
                     frame.mask, frame.tests, frame.arm = mask, tests, arm
                     self.kept(value, attribute, attribute=True)
@@ -384,9 +375,11 @@ def _names_package(known: tuple[tuple[str, Any], ...]) -> bool:
     )
 
 
-def _is_hidden_flag(flag: Value, last: Value, worlds: int) -> bool:
+def _is_hidden_flag(flag: Value, last: Value | None, worlds: int) -> bool:
     """Whether a flag that asks for CUDA is among what an attribute ends up with, where that is open
     on CUDA: in another arm it is off."""
+    if last is None:
+        return False
     asked = {test for _, atom in cases_of(flag, worlds & CUDA) for test in atom.tests}
     return (
         all(atom.kind == CONST and type(atom.v) is bool for _, atom in cases_of(flag, worlds))
@@ -398,11 +391,13 @@ def _is_hidden_flag(flag: Value, last: Value, worlds: int) -> bool:
     )
 
 
-def _is_hidden(choice: Value, last: Value, worlds: int) -> bool:
+def _is_hidden(choice: Value, last: Value | None, worlds: int) -> bool:
     """Whether a choice that leaves MPS out is among what an attribute ends up with, where that does
-    not show it: on other ways it is a CUDA device on each machine."""
-    if not parted(choice, worlds) or parted(last, worlds):
+    not show it: on other ways it is a CUDA device on each machine, or nothing sets it (None)."""
+    if not parted(choice, worlds) or (last is not None and parted(last, worlds)):
         return False
+    if last is None:
+        return True
     mine = {test for _, atom in cases_of(choice, worlds) for test in atom.tests}
     there = [atom for _, atom in cases_of(last, worlds & MAC)]
     return not any(where(atom) in ("mps", "?") for atom in there) and any(

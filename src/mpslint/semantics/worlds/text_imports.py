@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.semantics.syntax.expressions import last_name, names_in
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 
 ANY = "*"
@@ -82,14 +83,14 @@ class _Texts:
         for item in ast.walk(self._function):
             if isinstance(item, ast.arg) and item.arg == name:
                 return None
-            if isinstance(item, ast.For) and name in _names_in(item.target):
+            if isinstance(item, ast.For) and name in names_in(item.target):
                 return None
             if not isinstance(item, ast.Assign):
                 continue
             for target in item.targets:
                 if isinstance(target, ast.Name) and target.id == name:
                     found.append(self.of(item.value, depth))
-                elif isinstance(target, ast.Tuple) and name in _names_in(target):
+                elif isinstance(target, ast.Tuple) and name in names_in(target):
                     at = [getattr(one, "id", "") for one in target.elts].index(name)
                     is_entry = isinstance(item.value, ast.Subscript)
                     found.append(self._subscript(item.value, at) if is_entry else None)  # type: ignore[arg-type]
@@ -165,10 +166,6 @@ def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
-def _names_in(node: ast.expr) -> set[str]:
-    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
-
-
 def _open(text: str) -> list[str] | None:
     return [text + ANY] if text else None
 
@@ -186,7 +183,7 @@ def importing_calls(
             function = node
         if isinstance(node, ast.Call) and node.args:
             func = node.func
-            last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+            last = last_name(func)
             if last in importers:
                 found.append((node, function))
         todo += [(child, function) for child in ast.iter_child_nodes(node)]

@@ -7,6 +7,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.worlds.empty_modules import made_of, qualified
 from mpslint.semantics.worlds.state import Class, FunctionNode
 from mpslint.semantics.worlds.values import CLASS
@@ -53,7 +55,7 @@ class _Constructor:
         self._cls = cls
         self._made = made
         self._depth = depth
-        first = [*made.args.posonlyargs, *made.args.args]
+        first = positional_parameters(made.args)
         self._self = first[0].arg if first else ""
         self._whole: str | None = None
         self._parts: dict[str, str | None] = {}
@@ -145,7 +147,7 @@ class _Constructor:
         return self._dtype(call)
 
     def _dtype(self, call: ast.Call) -> str | None:
-        given = next((item.value for item in call.keywords if item.arg == "dtype"), None)
+        given = keyword(call, "dtype")
         return facts.DTYPES.get(qualified(self._cls, given)) if given is not None else None
 
     def _cast(self, call: ast.Call) -> str | None:
@@ -226,13 +228,13 @@ class _Constructor:
         cast = self._cast(value)
         if cast is not None:
             return cast
-        if any(item.arg == "dtype" for item in value.keywords):
+        if keyword(value, "dtype") is not None:
             return self._dtype(value)
         return self._tensor(value.func.value) if value.func.attr not in _OTHERWISE else None
 
     def _made_by(self, call: ast.Call, name: str) -> str | None:
         """The dtype of what a function of torch makes, of tensors or of nothing."""
-        if any(item.arg == "dtype" for item in call.keywords):
+        if keyword(call, "dtype") is not None:
             return self._dtype(call)
         last = name.rpartition(".")[2]
         if not call.args or last not in _OF_SAME_DTYPE | _OF_COMPLEX.keys():

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.syntax.expressions import asked_for_type
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import given_for
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 SPEAKING_OF_TYPES = (b".type()",)
 _PARTS = 2
 """Where a name holds what is asked of a tensor, so many bindings of it are looked at."""
+_STEPS = 3
+"""Through so many functions the name of a type is followed: deformable convolutions take two."""
 
 
 def typed_by_name(context: Context) -> Iterator[ast.Call]:
@@ -102,10 +106,26 @@ def _is_only_called(context: Context, use: ast.Name) -> bool:
     )
 
 
-def _is_name_of_type(context: Context, node: ast.expr) -> bool:
+def _is_name_of_type(context: Context, node: ast.expr | None, steps: int = _STEPS) -> bool:
     if isinstance(node, ast.Name):
         owner = context.names.owner(node.id, node)
         bindings = owner.bindings.get(node.id, ()) if owner is not None else ()
-        values = [asked_for_type(binding.value) for binding in bindings]
-        return 0 < len(values) <= _PARTS and None not in values
+        return 0 < len(bindings) <= _PARTS and all(
+            _is_given_name_of_type(context, binding.node, steps)
+            if binding.kind == "parameter"
+            else asked_for_type(binding.value) is not None
+            for binding in bindings
+        )
     return asked_for_type(node) is not None
+
+
+def _is_given_name_of_type(context: Context, parameter: ast.AST, steps: int) -> bool:
+    """Whether all calls of the file give a parameter the name of a tensor's type."""
+    function = context.index.function(parameter)
+    if not steps or not isinstance(parameter, ast.arg) or not isinstance(function, FUNCTIONS):
+        return False
+    calls = context.index.calls.get(function.name, ())
+    return bool(calls) and all(
+        _is_name_of_type(context, given_for(function.args, call, parameter.arg), steps - 1)
+        for call in calls
+    )

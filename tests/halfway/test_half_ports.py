@@ -130,6 +130,23 @@ def test_a_script_with_a_function_called_test_is_a_program(folder: Path) -> None
     assert "loop" in changed(folder, loop=STEP, **texts)
 
 
+CALLED_TEST = """\
+import torch
+
+
+def test_model(model, batch):
+    return model(batch.to("cuda:0"))
+"""
+
+
+@pytest.mark.parametrize(("move", "ported"), [(CHOICE, False), ("model.cuda()", True)])
+def test_a_function_that_is_called_test_goes_where_its_callers_do(
+    folder: Path, move: str, ported: bool
+) -> None:
+    start = START.replace("train", "test_model").format(move=move)
+    assert ("loop" in changed(folder, loop=CALLED_TEST, start=start)) is ported
+
+
 def test_whether_a_file_is_a_test_is_asked_once_however_many_parts_are_fixed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

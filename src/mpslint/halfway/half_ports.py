@@ -341,11 +341,12 @@ class HalfPorts:
 
     def _programs_that_run(self, name: Name) -> Iterator[tuple[Name, bool]]:
         """What is started to come there, and whether by a runner of tests: scripts, and the tests
-        of a file that nobody imports; those in files of tests come last."""
+        of a file that by its name holds some; these come last."""
         for path, is_tests in self._started.get(name[0], ()):
             starts = [(path, "", PROGRAM)] if self._programs_of(path) else []
+            # A runner finds none in `train.py`, where `test_model(model, data)` is called.
             tests = filter(is_test, self._parts_of(path))
-            starts += [(path, one.owner, one.name) for one in tests]
+            starts += [(path, one.owner, one.name) for one in tests if is_tests or one.owner]
             for start in starts:
                 if self._leads(start, name):
                     yield start, is_tests

@@ -35,6 +35,7 @@ from mpslint.patterns.statements import can_dedent, dedent_body, delete_statemen
 from mpslint.patterns.switches import asked
 from mpslint.semantics.operands.partners import partner
 from mpslint.semantics.packages.flag_uses import moved_elsewhere, parting
+from mpslint.semantics.packages.moved_by_flag import stays_by_flag
 from mpslint.semantics.purpose.settled_moves import settled
 from mpslint.semantics.worlds.choices import choices
 from mpslint.semantics.worlds.refused import is_behind_refusal
@@ -135,6 +136,8 @@ def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
     gates = _find_gates(context)
     aliases = find_aliases(context)
     if gates is None or aliases is None or not (gates or aliases):
+        return None
+    if any(stays_by_flag(context, gate.node) for gate in gates):
         return None
     edits: list[Edit] = []
     level, reason = Applicability.SAFE, ""

@@ -26,6 +26,7 @@ from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import reference, reference_level
 from mpslint.semantics.gpus.ranks import rank_of
 from mpslint.semantics.packages.flag_uses import moved_elsewhere
+from mpslint.semantics.packages.moved_by_flag import stays_by_flag
 from mpslint.semantics.purpose.settled_moves import settled
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
             return level if level is not None else _level(add_arms(context))
     if drop_move(context, call) is not None:
         return Applicability.SAFE
+    if stays_by_flag(context, call):
+        return None
     level = Applicability.UNSAFE if _parting(context, call) else Applicability.SAFE
     if rank_of(context, call) is not None:
         return level
@@ -95,6 +98,8 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     dropped = drop_move(context, call)
     if dropped is not None:
         return dropped
+    if stays_by_flag(context, call):
+        return None
     parting = _parting(context, call)
     ranked = move_ranked(context, call)
     if ranked is not None:

@@ -1,4 +1,5 @@
-"""Running one op on the CPU: `f(x)` becomes `f(x.cpu()).to(x.device)`."""
+"""Running one op on the CPU: `f(x)` becomes `f(x.cpu()).to(x.device)`, and `f(x.cpu())` where only
+the host reads what it gives."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.text import insert
+from mpslint.semantics.reads.ends_on_host import ends_on_host
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -61,17 +63,18 @@ def takes_one_tensor(context: Context, call: ast.Call, name: str) -> bool:
 
 
 def compute_on_cpu(context: Context, call: ast.Call, name: str) -> Fix | None:
-    """Copy the tensor to the CPU and what comes out back to where the tensor was."""
+    """Copy the tensor to the CPU and what comes out back to where the tensor was, unless that is
+    read by the host in the end: it would be copied twice."""
     tensor = call.args[0]
     if not isinstance(tensor, ast.Name):
         return None
     start, end = context.source.span(call)
     edits = [insert(context.source.span(tensor)[1], ".cpu()")]
-    if name in _ONE_RESULT:
-        edits.append(insert(end, f".to({tensor.id}.device)"))
-    else:
+    if name not in _ONE_RESULT:
         edits.insert(0, insert(start, f"(t.to({tensor.id}.device) for t in "))
         edits.append(insert(end, ")"))
+    elif not ends_on_host(context, call):
+        edits.append(insert(end, f".to({tensor.id}.device)"))
     return Fix("Compute on the CPU", _tuple(edits), Applicability.UNSAFE)
 
 

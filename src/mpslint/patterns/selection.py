@@ -15,6 +15,7 @@ from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use, type_in_use, typed
 from mpslint.patterns.local_names import free_name, torch_name
+from mpslint.patterns.model_device import model_device
 from mpslint.patterns.named_gpus import changes_gpu
 from mpslint.patterns.numbered import about_to_be_selected, of_another_gpu
 from mpslint.patterns.place import (
@@ -122,6 +123,9 @@ def reference(
     handed = handed_device(context, node) if index is None and not type_only else None
     if handed is not None:
         return Reference(handed[0], handed[1], ())
+    of_model = model_device(context, node) if not type_only else None
+    if of_model is not None:
+        return Reference(of_model, False, ())
     added = _added(context, node, index, type_only=type_only)
     if added is None and at_hand is not None and fits:
         reason = other_device(at_hand.text)

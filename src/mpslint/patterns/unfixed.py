@@ -16,6 +16,7 @@ from mpslint.patterns.text import holds_comment
 from mpslint.semantics.gpus.negative_numbers import may_be_negative
 from mpslint.semantics.gpus.numbers_given import given_to, number_of
 from mpslint.semantics.packages.consumers import foreign_consumer
+from mpslint.semantics.packages.moved_by_flag import stays_by_flag
 from mpslint.semantics.purpose.settled_moves import settled
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ _MOST = 40
 
 def of_move(context: Context, call: ast.Call) -> str:
     """Why a `.cuda(...)` stays as it is; empty: nothing of these."""
+    stays = stays_by_flag(context, call)
+    if stays:
+        return stays
     if settled(context, call):
         return _behind_test(context, call)
     given = given_to(context, call)

@@ -7,8 +7,9 @@ Flags the legacy CUDA tensor types where they are called, passed on or chosen, a
 ## Why is this bad?
 Calling one off CUDA raises `TypeError: type torch.cuda.FloatTensor not available`, and
 `x.type(torch.cuda.FloatTensor)` raises RuntimeError. Choosing one
-with `torch.cuda.FloatTensor if cuda else torch.FloatTensor` leaves an Apple GPU unused: every
-tensor made with it is on the CPU, also where the choice follows `x.is_cuda` and `x` is on MPS.
+with `torch.cuda.FloatTensor if cuda else torch.FloatTensor`, or by an import below such a test,
+leaves an Apple GPU unused: every tensor made with it is on the CPU, also where the choice follows
+`x.is_cuda` and `x` is on MPS.
 
 ## Example
 ```python
@@ -53,10 +54,11 @@ from mpslint.patterns.legacy import (
     with_operand,
     with_operand_level,
 )
-from mpslint.patterns.unfixed import of_type, of_type_choice
+from mpslint.patterns.unfixed import of_choice, of_type, of_type_choice
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.terms.legacy_types import CUDA_TYPES, is_cuda_type_name
+from mpslint.semantics.worlds.machines import MAC
 
 
 @rule(
@@ -103,6 +105,43 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 fix=partial(with_device, context, node),
                 unfixed=partial(of_type, context, node),
             )
+    for alias, branch in _imported_by_choice(context):
+        uses = tuple(context.label(use, "used here") for use in _reads(context, alias))
+        if uses and context.worlds.breaks(branch):
+            start, end = context.source.span(alias)
+            yield context.finding_at(
+                rule,
+                start,
+                end,
+                _chosen(branch.test),
+                severity=Severity.IGNORES,
+                labels=(context.label(branch.test, "the choice"), *uses),
+                unfixed=partial(of_choice, context, branch.test),
+            )
+
+
+def _imported_by_choice(context: Context) -> Iterator[tuple[ast.alias, ast.If]]:
+    """CUDA's types that are imported where CUDA is, under a name that is torch's own type
+    elsewhere: no Mac asks for them, and its tensors stay on the CPU."""
+    for item in context.index.of(ast.ImportFrom):
+        branch = context.index.parents[item]
+        if item.module != "torch.cuda" or not isinstance(branch, ast.If):
+            continue
+        for alias in item.names:
+            name = alias.asname or alias.name
+            others = [b for b in context.names.bindings(name, item) if b.node is not item]
+            own = any(b.qualified == f"torch.{alias.name}" for b in others)
+            if alias.name in CUDA_TYPES and own and not context.worlds.reach(item) & MAC:
+                yield alias, branch
+
+
+def _reads(context: Context, alias: ast.alias) -> list[ast.Name]:
+    """Where a type that is imported is read, a line each."""
+    rows: dict[int, ast.Name] = {}
+    for use in context.index.names.get(alias.asname or alias.name, ()):
+        if isinstance(use.ctx, ast.Load):
+            rows.setdefault(use.lineno, use)
+    return [use for _, use in sorted(rows.items())]
 
 
 def _types(context: Context) -> Iterator[ast.expr]:
@@ -123,8 +162,13 @@ def _types(context: Context) -> Iterator[ast.expr]:
 
 
 def _is_import(context: Context, name: ast.Name) -> bool:
-    """Whether the name comes from an import; an alias is flagged where it is made."""
-    return any(b.kind == "import" for b in context.names.bindings(name.id, name))
+    """Whether the name comes from an import that a Mac comes to, and not from one that takes
+    torch's own type in its place; an alias is flagged where it is made."""
+    imports = [b for b in context.names.bindings(name.id, name) if b.kind == "import"]
+    return any(
+        (b.qualified or "").startswith("torch.cuda.") and context.worlds.reach(b.node) & MAC
+        for b in imports
+    )
 
 
 def _chosen(test: ast.expr) -> str:

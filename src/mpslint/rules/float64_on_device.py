@@ -37,7 +37,8 @@ have arrays that arrive as float64 (`numpy-float64-to-device`).
 Safe: CUDA and the CPU keep float64. Where the device is a call that may not be made twice, the
 fix writes float32 for all devices and is unsafe. Unsafe as well where the tensor meets others that
 keep float64 (its dtype is a constant that more is made with; something of unknown dtype is moved to
-the same device and added): the error would only move.
+the same device and added; a model that is cast to float64 where it lies is called with it): the
+error would only move.
 
 ## References
 - the strings of the torch 2.13 macOS binary; pytorch#122602 (closed as expected behaviour)

@@ -80,6 +80,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.destinations.device_labels import is_label
 from mpslint.semantics.destinations.kept_texts import is_kept_text
 from mpslint.semantics.devices.devices import Slot
+from mpslint.semantics.devices.written_twice import other_of_two
 from mpslint.semantics.gpus.listed_gpus import is_for_listed_gpus
 from mpslint.semantics.gpus.spread_by_hand import spread_by_hand
 from mpslint.semantics.gpus.trainer_gpus import trainers_of_gpus
@@ -92,6 +93,8 @@ from mpslint.semantics.worlds.events import Kind
 from mpslint.sources.screening import names_torch
 
 _UNNAMED = "the file never names torch, and who reads this is not seen"
+
+_SAME = "the same choice is given away at {}, where what becomes of it is not seen"
 
 
 @rule(
@@ -110,7 +113,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     placed: dict[str, list[Written]] = {}
     spread = spread_by_hand(context)
     told: set[ast.expr] = set()
-    for found in written(context.worlds, partial(is_followed_option, context)):
+    every = list(written(context.worlds, partial(is_followed_option, context)))
+    nodes = {found.node for found in every}
+    for found in every:
         if isinstance(found.node, ast.Name | ast.Attribute):
             placed.setdefault(ast.unparse(found.node), []).append(found)
             continue
@@ -138,7 +143,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         # Settings that are kept apart from all that computes stay so.
         apart = slot is not None and slot.kind in ("field", "item")
         unread = unnamed and (apart or not comes_along(context))
-        fixable = literal is not None and slot is not None and not unread
+        other = other_of_two(context, found.node, nodes)
+        fixable = literal is not None and slot is not None and not unread and other is None
         finding = context.finding(
             rule,
             found.node,
@@ -149,7 +155,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if fixable
             else None,
             fix=partial(replace_literal, context, literal, slot) if fixable else None,  # type: ignore[arg-type]
-            unfixed=_UNNAMED if unread else partial(of_literal, context, literal, slot),
+            unfixed=_UNNAMED
+            if unread
+            else _SAME.format(context.line(other.value))
+            if other is not None
+            else partial(of_literal, context, literal, slot),
         )
         finding.quiet = is_never_default(context, found.node) or (
             found.use in context.worlds.run.empty_moves

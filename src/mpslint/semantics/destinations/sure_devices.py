@@ -41,6 +41,8 @@ def surely_device(context: Context, device: ast.expr, depth: int = _DEPTH) -> bo
     if isinstance(device, ast.Attribute):
         if is_device_of_tensor(context, device):
             return True
+        if (given := _property(context, device)) is not None:
+            return _returned_devices(context, given, depth - 1)
         assigned = context.guards.assigned(device)
         return bool(assigned) and all(surely_device(context, x, depth - 1) for x in assigned)
     return False
@@ -229,8 +231,27 @@ def _is_returned(context: Context, call: ast.Call, depth: int) -> bool:
     return isinstance(function, FUNCTIONS) and _returns_device(found.context, function, depth - 1)
 
 
+def _property(context: Context, read: ast.Attribute) -> FunctionNode | None:
+    """The method that gives `self.device` as a property of the class around."""
+    owner = context.index.enclosing(read, ast.ClassDef)
+    if owner is None or not isinstance(read.value, ast.Name) or read.value.id != "self":
+        return None
+    found = [item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == read.attr]
+    marks = [context.resolve(one) or "" for item in found for one in item.decorator_list]
+    names = [one.id for item in found for one in item.decorator_list if isinstance(one, ast.Name)]
+    is_one = len(found) == 1 and (names == ["property"] or marks == ["functools.cached_property"])
+    return found[0] if is_one and len(found[0].decorator_list) == 1 else None
+
+
 def _returns_device(context: Context, function: FunctionNode, depth: int) -> bool:
-    if isinstance(function, ast.AsyncFunctionDef) or function.decorator_list:
+    if function.decorator_list:
+        return False
+    return _returned_devices(context, function, depth)
+
+
+def _returned_devices(context: Context, function: FunctionNode, depth: int) -> bool:
+    """Whether a function, whatever marks it, returns nothing but a `torch.device`."""
+    if isinstance(function, ast.AsyncFunctionDef):
         return False
     returned = [one.value for one in context.index.returns(function)]
     if function.returns is not None and context.resolve(function.returns) == _KIND:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.destinations.destinations import device_argument
 from mpslint.semantics.syntax.expressions import keyword
+from mpslint.semantics.wide.wide_companions import companion
 from mpslint.semantics.wide.wide_dtypes import requests
 
 if TYPE_CHECKING:
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
 
 def meets_wide(context: Context, request: Request, wide: str) -> bool:
     """Whether the dtype is a constant of the file that more is made with, or what is made meets
-    something of unknown dtype that is moved to the same device, or another request for `wide` in
-    the function cannot be fixed."""
+    something of unknown dtype that is moved to the same device, another request for `wide` in
+    the function cannot be fixed, or what is used with it is cast to `wide` and never moved."""
+    every = _every(context, wide)
     return (
         _is_shared(context, request)
         or _meets_moved(context, request)
-        or any(_is_lost(context, other, request) for other in _every(context, wide))
+        or any(_is_lost(context, other, request) for other in every)
+        or companion(context, request.call, (one.call for one in every), wide) is not None
     )
 
 

@@ -26,6 +26,7 @@ from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.fallbacks import placed_inside, replaced_inside
 from mpslint.semantics.worlds.handed import is_of_another
+from mpslint.semantics.worlds.handed_on import spread
 from mpslint.semantics.worlds.import_statements import FINDER, IMPORTERS
 from mpslint.semantics.worlds.joining_calls import joins_elsewhere, may_join_nccl
 from mpslint.semantics.worlds.kernels import is_extension_operator
@@ -58,7 +59,6 @@ from mpslint.semantics.worlds.values import (
     FUNCTION,
     INSTANCE,
     LAMBDA,
-    MAPPING,
     MEMORY,
     MODULE,
     NAME,
@@ -147,11 +147,7 @@ class Calls(DeferredCalls):
             if keyword.arg is not None:
                 keywords[keyword.arg] = value
             else:
-                first = one(value, ALL)
-                if first.kind in (MAPPING, NAMESPACE):
-                    keywords.update(
-                        (name, item) for name, item in first.v.items() if isinstance(name, str)
-                    )
+                keywords.update(spread(self.frame.env, keyword.value, value))
         self.calling = calling
         self._note_classes_given(callee, (*args, *keywords.values()))
         if callee is None:

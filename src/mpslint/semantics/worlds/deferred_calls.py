@@ -10,6 +10,7 @@ from mpslint.facts import machines as facts
 from mpslint.semantics.syntax.expressions import keyword
 from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
+from mpslint.semantics.worlds.handed_on import not_taken
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.numbers import holds_wide
 from mpslint.semantics.worlds.state import Env, Function
@@ -149,7 +150,7 @@ class DeferredCalls(BuiltinCalls, Statements):
             given.pop(arguments.vararg.arg if arguments.vararg is not None else "", None)
             unknown = dict.fromkeys([*names, *(item.arg for item in arguments.kwonlyargs)], UNK)
             given = {**unknown, **known}
-        return given
+        return {**given, **not_taken(function.node, names, keywords)}
 
 
 def _wrapped(target: ast.expr | None) -> ast.Name | None:

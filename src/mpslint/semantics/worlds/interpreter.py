@@ -29,7 +29,7 @@ from mpslint.semantics.worlds.handed import (
     name_for_others,
     written_out,
 )
-from mpslint.semantics.worlds.joining import join
+from mpslint.semantics.worlds.joining import join, parted
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
 from mpslint.semantics.worlds.ranked_tests import STARTS, starts_by_rank
@@ -314,6 +314,7 @@ class Interpreter(Collected, Rebinding, Methods):
                     continue
                 if name != "__init__" or _may_be_base(function.cls, caller.cls):
                     yield caller
+        yield from function.takers
         # What callers give an object when it is made, its methods find on `self`.
         made = function.cls.methods.get("__init__") if function.cls is not None else None
         if made is not None and made is not function and made.home is self:
@@ -323,7 +324,8 @@ class Interpreter(Collected, Rebinding, Methods):
         """What parameters stand for, by the calls in this file, and in others where it may decide
         what these give: a flag that nobody sets is then what its default says."""
         if function.escaped:
-            return self.parameters(function, ())
+            # Somebody else may call it as well, with what nobody sees.
+            return self.parameters(function, [*sites, (ALL, NO_TESTS, {})] if sites else ())
         name = name_for_others(function, self.classes.values())
         cls = function.cls
         if sites and cls is not None and cls.given_away and cls.methods.get("__init__") is function:
@@ -432,9 +434,12 @@ class Interpreter(Collected, Rebinding, Methods):
                     refused |= mask & ~left
                     mask = left
         given = self._given(function, sites)
-        if public and sites and not self.is_script:
+        chosen: Env | None = None
+        if sites and (function.escaped or (public and not self.is_script)):
+            said = self.parameters(function, sites) if function.escaped else dict(given)
             for parameter, value in self.parameters(function, ()).items():
                 if one(value, ALL).kind == DEVICE:  # Others may call it without.
+                    chosen = said if parted(said[parameter], ALL) else chosen
                     given[parameter] = lift(join, given[parameter], value)
         if name.startswith("test"):
             for used_first in self.used_by(function):
@@ -449,7 +454,9 @@ class Interpreter(Collected, Rebinding, Methods):
         first = function.node.body[0]
         self.reach[first] = self.reach.get(first, 0) | mask
         if mask and function.relevant:
-            self.enter(function, mask, tests, given, recording=True, refused=refused, gate=gate)
+            # What callers choose is told beside what they get who leave it out.
+            for way in (chosen, given) if chosen is not None else (given,):
+                self.enter(function, mask, tests, way, recording=True, refused=refused, gate=gate)
 
 
 @cache

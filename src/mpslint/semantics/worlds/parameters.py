@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from mpslint.facts.arrays import INTEGER
 from mpslint.facts.machines import NOT_ON_MPS
 from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.handed_on import handed_on
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.numbers import of_kind, tells
@@ -84,20 +85,12 @@ class Parameters(Expressions):
                     else self._default(function, default, name)
                 )
             if sites:
-                joined: Value | None = None
                 left_out = value
                 if isinstance(default, ast.Constant) and isinstance(default.value, bool):
                     # Who turns a flag on or off is seen: the others leave it as it is.
                     if any(name in bound for _, _, bound in sites):
                         left_out = self.e_Constant(default)
-                for worlds, tests, bound in sites:
-                    here = bound.get(name, left_out)
-                    if apart:
-                        why = tests & self.own_tests  # a device hangs on what names it
-                        said = [(mask, tested(atom, why)) for mask, atom in cases_of(here, worlds)]
-                        here = pack([*said, (ALL & ~worlds, BOT)])
-                    joined = here if joined is None else lift(_either, joined, here)
-                value = joined if joined is not None else value
+                value = self._joined(name, left_out, sites, apart=apart)
                 # Whatever it is that callers give, it is one thing in a run.
                 if value.__class__ is not Atom:
                     value = lift(partial(_one_thing, (function, name)), value)
@@ -113,6 +106,8 @@ class Parameters(Expressions):
                 given[rest] = every[0]
             elif all(one(value, ALL).kind == SEQUENCE for value in every):
                 given[rest] = Atom(SEQUENCE, (self.items_of(Atom(SEQUENCE, tuple(parts))),))
+        if arguments.kwarg is not None and sites:
+            given.update(self._given_on(handed_on(arguments.kwarg.arg), sites, apart=apart))
         if function.cls is not None and positional and not function.static:
             given[positional[0].arg] = Atom(INSTANCE, function.cls)
             if function.node.name == "__getitem__" and len(positional) > 1:
@@ -120,6 +115,30 @@ class Parameters(Expressions):
                 if is_dataset(function.cls) and one(given[at], ALL).kind == UNKNOWN:
                     given[at] = lift(lambda atom: of_kind(atom, INTEGER), given[at])
         return given
+
+    def _joined(
+        self, name: str, default: Value, sites: Sequence[tuple[int, Tests, Env]], *, apart: bool
+    ) -> Value:
+        """What the callers give by a name, and the default where one leaves it out."""
+        joined: Value | None = None
+        for worlds, tests, bound in sites:
+            here = bound.get(name, default)
+            if apart:
+                why = tests & self.own_tests  # a device hangs on what names it
+                said = [(mask, tested(atom, why)) for mask, atom in cases_of(here, worlds)]
+                here = pack([*said, (ALL & ~worlds, BOT)])
+            joined = here if joined is None else lift(_either, joined, here)
+        return joined if joined is not None else default
+
+    def _given_on(self, table: str, sites: Sequence[tuple[int, Tests, Env]], *, apart: bool) -> Env:
+        """What callers give that a function hands on; what one leaves out is not known."""
+        held = [
+            (worlds, tests, one(bound[table], ALL).v if table in bound else {})
+            for worlds, tests, bound in sites
+        ]
+        names = dict.fromkeys(name for _, _, given in held for name in given)
+        rest = {name: self._joined(name, UNK, held, apart=apart) for name in names}
+        return {table: Atom(MAPPING, rest)} if rest else {}
 
     def _default(self, function: Function, default: ast.expr, name: str) -> Value:
         unknown = Atom(UNKNOWN, symbol=(function, name))

@@ -72,6 +72,7 @@ class Function:
         "running",
         "static",
         "summaries",
+        "takers",
         "tests",
         "up",
         "within",
@@ -93,6 +94,8 @@ class Function:
         """By call: the worlds there, what keeps others away, the arguments by parameter."""
         self.handed: list[tuple[int, Tests]] = []
         """Where it is given to others, who may call it: the worlds, and what keeps others away."""
+        self.takers: dict[Function, None] = {}
+        """The functions of the file that are given it, and may call it."""
         self.cases: Env = {}
         """What the runner of a test gives it, by parameter."""
         self.callers: set[Function | None] = set()

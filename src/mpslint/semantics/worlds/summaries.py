@@ -124,6 +124,9 @@ class Summaries(Parameters):
 
     def note_functions_given(self, callee: Function, node: ast.Call, given: Env) -> None:
         note_functions_given(self, callee, node, given, here=self.frame.mask)
+        for value in given.values() if callee.home is self else ():
+            if value.__class__ is Atom and value.kind == FUNCTION and value.v.home is self:
+                value.v.takers[callee] = None
         if not self.frame.caught and calls_cuda_alone(self, callee, given):
             self.owned(NVIDIA)
 

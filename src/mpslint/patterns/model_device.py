@@ -58,8 +58,9 @@ def _model(context: Context, node: ast.AST) -> str | None:
     for parent in context.index.ancestors(move):
         if isinstance(parent, ast.Call) and child in parent.args:
             function = parent.func
-            is_named = isinstance(function, ast.Name)
-            return function.id if is_named and _is_given(context, function) else None  # type: ignore[attr-defined]
+            if isinstance(function, ast.Name) and _is_given(context, function):
+                return function.id
+            return None
         if not isinstance(parent, ast.Attribute | ast.Call | ast.Subscript) or (
             isinstance(parent, ast.Subscript) and parent.value is not child
         ):

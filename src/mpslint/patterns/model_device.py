@@ -57,9 +57,8 @@ def _model(context: Context, node: ast.AST) -> str | None:
     child: ast.AST = move
     for parent in context.index.ancestors(move):
         if isinstance(parent, ast.Call) and child in parent.args:
-            function = parent.func
-            is_named = isinstance(function, ast.Name)
-            return function.id if is_named and _is_given(context, function) else None  # type: ignore[attr-defined]
+            model = parent.func
+            return model.id if isinstance(model, ast.Name) and _is_given(context, model) else None
         if not isinstance(parent, ast.Attribute | ast.Call | ast.Subscript) or (
             isinstance(parent, ast.Subscript) and parent.value is not child
         ):

@@ -94,7 +94,7 @@ from mpslint.sources.screening import names_torch
 
 _UNNAMED = "the file never names torch, and who reads this is not seen"
 
-_SAME = "the same choice is given away at {}, where what becomes of it is not seen"
+_SAME = "the same choice is given at {} as well, and what becomes of it there is not seen"
 
 
 @rule(

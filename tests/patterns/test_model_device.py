@@ -57,7 +57,8 @@ def test_a_selection_in_another_function_is_no_other_need() -> None:
         "def run(model, x):\n    return model(x.cuda())\n",
         "def run(model, x, y):\n    model.eval()\n    return model(x.cuda()) - y.cuda()\n",
         "def run(x):\n    model = torch.nn.Linear(2, 2).cuda()\n    return model(x.cuda())\n",
-        "def run(model, x):\n    model.eval()\n    model = model.net\n    return model(x.cuda())\n",
+        "def run(model, x):\n    model.eval()\n"
+        "    model = model.module\n    return model(x.cuda())\n",
     ],
 )
 def test_else_a_device_is_selected(text: str) -> None:

@@ -57,8 +57,10 @@ def _model(context: Context, node: ast.AST) -> str | None:
     child: ast.AST = move
     for parent in context.index.ancestors(move):
         if isinstance(parent, ast.Call) and child in parent.args:
-            model = parent.func
-            return model.id if isinstance(model, ast.Name) and _is_given(context, model) else None
+            function = parent.func
+            if isinstance(function, ast.Name) and _is_given(context, function):
+                return function.id
+            return None
         if not isinstance(parent, ast.Attribute | ast.Call | ast.Subscript) or (
             isinstance(parent, ast.Subscript) and parent.value is not child
         ):

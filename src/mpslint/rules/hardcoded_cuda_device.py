@@ -79,8 +79,8 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations.device_labels import is_label
 from mpslint.semantics.destinations.kept_texts import is_kept_text
+from mpslint.semantics.destinations.written_twice import other_of_two
 from mpslint.semantics.devices.devices import Slot
-from mpslint.semantics.devices.written_twice import other_of_two
 from mpslint.semantics.gpus.listed_gpus import is_for_listed_gpus
 from mpslint.semantics.gpus.spread_by_hand import spread_by_hand
 from mpslint.semantics.gpus.trainer_gpus import trainers_of_gpus
@@ -94,7 +94,7 @@ from mpslint.sources.screening import names_torch
 
 _UNNAMED = "the file never names torch, and who reads this is not seen"
 
-_SAME = "the same choice is given away at {}, where what becomes of it is not seen"
+_SAME = "the same choice is given at {} as well, and what becomes of it there is not seen"
 
 
 @rule(

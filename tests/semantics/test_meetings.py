@@ -26,9 +26,18 @@ def fixed(text: str) -> str:
     return fix_source(SourceFile("program.py", text.encode()), Settings()).text
 
 
-@pytest.mark.parametrize("use", ["net(batch)", "net(batch.float())", "sample(batch, net, 3)"])
-def test_what_the_module_is_called_with_goes_where_the_function_sent_it(use: str) -> None:
-    assert "batch = batch.to(config.run.device)\n" in fixed(PROGRAM.format(use=use))
+@pytest.mark.parametrize(
+    ("use", "moved"),
+    [
+        ("net(batch)", "batch"),
+        ("net(batch.float())", "batch.float()"),
+        ("sample(batch, net, 3)", "batch"),
+    ],
+)
+def test_what_the_module_is_called_with_goes_where_the_function_sent_it(
+    use: str, moved: str
+) -> None:
+    assert f"batch = {moved}.to(config.run.device)\n" in fixed(PROGRAM.format(use=use))
 
 
 @pytest.mark.parametrize("use", ["net, batch", "net(sample), sample(batch)"])

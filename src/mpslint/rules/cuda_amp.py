@@ -26,6 +26,7 @@ for an old torch beside one that uses `torch.amp`. Functions that move to CUDA w
 or its function asks whether there is one. Scalers in files of tests in which no loss is scaled.
 What a function of the project enables that says no for a device which is not CUDA's
 (`check_amp(model)`, with `if device.type in ("cpu", "mps"): return False`).
+Projects whose requirements let in no torch from 2.5 on, whose autocast raises on MPS.
 What stands under `self.use_amp` in a class that derives from transformers' `Trainer`: the versions
 that have it refuse `--fp16` and `--bf16` off CUDA.
 
@@ -56,6 +57,8 @@ from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
 _PORTABLE = ("torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler")
+_ON_MPS_SINCE = (2, 5)
+"""`torch.autocast("mps")` raises in older ones."""
 _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
 
 
@@ -70,6 +73,8 @@ _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
     unfixed="the arguments, or what else uses the result, were not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if context.settings.is_bound_before(_ON_MPS_SINCE):
+        return
     uses = _uses(context)
     wrong: set[ast.AST] = {node for node, _, _ in uses}
     yield from _imports(context, rule, wrong)

@@ -56,7 +56,6 @@ from mpslint.patterns.pinning import pinned_level, pinned_message, unpin
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.operands.lacking_kernels import FIRST_WITH_MPS
 from mpslint.semantics.processes.loader_options import loader_options
 from mpslint.semantics.purpose.silenced_warnings import shows_no_warnings
 from mpslint.semantics.values.values import Kind
@@ -89,7 +88,7 @@ def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if not (context.worlds.breaks(option.call) and context.worlds.breaks(value)):
             continue
-        if value.value is True and (shows_no_warnings(context) or _warns_nowhere(context)):
+        if value.value is True and _is_unheard(context):
             continue
         told.add(value)
         if value.value is True:
@@ -126,10 +125,9 @@ def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
                 )
 
 
-def _warns_nowhere(context: Context) -> bool:
-    """Whether the project is bound to a torch with MPS whose loaders ask for CUDA themselves."""
-    newest = context.settings.newest_torch
-    return newest is not None and FIRST_WITH_MPS <= newest < _FIRST_WARNING
+def _is_unheard(context: Context) -> bool:
+    """Whether nobody sees a loader warn, or the project's torch has it ask for CUDA itself."""
+    return context.settings.is_bound_before(_FIRST_WARNING) or shows_no_warnings(context)
 
 
 def _is_hook(context: Context, call: ast.Call) -> bool:

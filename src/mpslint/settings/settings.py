@@ -64,6 +64,10 @@ _TELLING = (
 """Settings that say what is told, and which of it is fixed."""
 
 
+FIRST_WITH_MPS = (1, 12)
+"""Who brings a project to MPS that asks for an older torch takes a newer one."""
+
+
 class Settings(NamedTuple):
     """Every setting with its default; `Settings()` is what a project without settings gets."""
 
@@ -129,6 +133,11 @@ class Settings(NamedTuple):
     def newest_torch(self) -> tuple[int, int] | None:
         """The newest torch that the project's requirements let in; None: none bounds it."""
         return self.pin.newest if self.pin is not None else None
+
+    def is_bound_before(self, release: tuple[int, int]) -> bool:
+        """Whether the requirements let in a torch with MPS, and none from this one on."""
+        newest = self.newest_torch
+        return newest is not None and FIRST_WITH_MPS <= newest < release
 
     @property
     def oldest_by(self) -> str:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.ops import Release, support
 from mpslint.semantics.operands.op_calls import falls_back, oldest_release, op_calls
+from mpslint.settings.settings import FIRST_WITH_MPS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-FIRST_WITH_MPS = (1, 12)
-"""Who brings a project to MPS that asks for an older torch takes a newer one."""
 _ONE_CELL = "daptive"
 """Pooling to a single cell needs no kernel of its own, and most of it does that."""
 

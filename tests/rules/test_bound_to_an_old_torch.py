@@ -1,4 +1,5 @@
-"""Of pinned memory a loader warns since torch 2.7: who is bound to an older torch hears nothing."""
+"""Who is bound to an older torch hears nothing of pinned memory (loaders warn since torch 2.7), and
+has no autocast on MPS (since 2.5)."""
 
 from __future__ import annotations
 
@@ -35,3 +36,25 @@ def test_a_tensor_that_is_pinned_raises_in_each_of_them(cli: Cli, project: Path)
     program = "import torch\n\nx = torch.ones(3).pin_memory()\n"
     files = {"requirements.txt": "torch==2.1.0\n", "train.py": program}
     assert told_in_project(cli, files) == [("train.py", 3, "MPS608")]
+
+
+AUTOCAST = (
+    "import torch\n\nmodel = torch.nn.Linear(3, 3)\n"
+    "with torch.cuda.amp.autocast():\n    model(torch.ones(3))\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [
+        ("torch==1.13.1", []),
+        ("torch>=2.0,<2.5", []),
+        ("torch==2.5.1", [("train.py", 4, "MPS207")]),
+        ("torch>=2.0", [("train.py", 4, "MPS207")]),
+        ("torch==1.7.1", [("train.py", 4, "MPS207")]),
+    ],
+)
+def test_an_autocast_that_the_torch_of_the_project_lacks_on_mps_is_not_asked_for(
+    cli: Cli, project: Path, bound: str, told: list[tuple[str, int, str]]
+) -> None:
+    assert told_in_project(cli, {"requirements.txt": f"{bound}\n", "train.py": AUTOCAST}) == told

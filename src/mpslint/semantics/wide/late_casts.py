@@ -152,6 +152,11 @@ class _Casts:
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
         self._modules = imported_names(tree)
+        self._every = {
+            node: dtype
+            for node in walk(tree)
+            if isinstance(node, ast.Call) and (dtype := cast_to(node, self._modules)) is not None
+        }
 
     def found(self) -> list[LateCast]:
         every = [*self._chained(), *self._apart()]
@@ -159,21 +164,24 @@ class _Casts:
         return [one for one in every if uses is not None and uses.is_tensor(one)]
 
     def _chained(self) -> Iterator[LateCast]:
-        for node in walk(self._tree):
-            dtype = cast_to(node, self._modules)
-            if dtype is not None:
-                assert isinstance(node, ast.Call)
-                assert isinstance(node.func, ast.Attribute)
-                move = behind(node.func.value)
-                if isinstance(move, ast.Call) and moved_to(move, self._modules):
-                    yield LateCast(move, node, dtype, "", self._modules)
+        for cast, dtype in self._every.items():
+            assert isinstance(cast.func, ast.Attribute)
+            move = behind(cast.func.value)
+            if isinstance(move, ast.Call) and moved_to(move, self._modules):
+                yield LateCast(move, cast, dtype, "", self._modules)
 
     def _apart(self) -> Iterator[LateCast]:
         """Casts of a name, later."""
+        names = {
+            cast.func.value.id
+            for cast in self._every
+            if isinstance(cast.func, ast.Attribute) and isinstance(cast.func.value, ast.Name)
+        }
         moved = {
             statement: kept
-            for statement in walk(self._tree)
-            if isinstance(statement, ast.Assign) and (kept := list(self._moved_by(statement)))
+            for statement in (walk(self._tree) if names else ())
+            if isinstance(statement, ast.Assign)
+            and (kept := [one for one in self._moved_by(statement) if one[0] in names])
         }
         for scope in walk(self._tree) if moved else ():
             if isinstance(scope, (*FUNCTIONS, ast.Module)):

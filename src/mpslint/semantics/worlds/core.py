@@ -122,6 +122,8 @@ class Core:
     caught: set[ast.stmt]
     """Statements whose exceptions are dealt with in the same function."""
     slots: dict[Symbol, int]
+    bound_once: dict[ast.AST, dict[str, ast.expr]]
+    """By function, what its names are given where that is one thing, kept as it is asked for."""
     held: set[str]
     """Names of attributes that an environment holds (`device`, for `self.device`): no other
     attribute needs to be looked for there."""

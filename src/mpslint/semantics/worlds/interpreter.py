@@ -127,6 +127,7 @@ class Interpreter(Collected, Rebinding, Methods):
         self.outer_of_class = []
         self.dotted = set()
         self.held = set()
+        self.bound_once = {}
         self.saves = []
         self.default_device = None
         self.default_dtype = None

@@ -125,13 +125,10 @@ class Refining(Core):
         function = self.frame.function
         if not isinstance(test, ast.Name) or function is None:
             return test
-        found = [
-            item.value
-            for item in ast.walk(function.node)
-            if isinstance(item, ast.Assign)
-            and any(isinstance(one, ast.Name) and one.id == test.id for one in item.targets)
-        ]
-        return found[0] if len(found) == 1 else test
+        known = self.bound_once.get(function.node)
+        if known is None:
+            known = self.bound_once[function.node] = _bound_once(function.node)
+        return known.get(test.id, test)
 
     def _where_zero(self, bound: ast.expr) -> int:
         worlds = 0
@@ -176,6 +173,15 @@ class Refining(Core):
         has bound stays."""
         env.update((key, value) for key, value in self.frame.env.items() if key not in names)
         self.frame.env = env
+
+
+def _bound_once(function: ast.AST) -> dict[str, ast.expr]:
+    given: dict[str, list[ast.expr]] = {}
+    for item in ast.walk(function):
+        if isinstance(item, ast.Assign):
+            for name in {one.id for one in item.targets if isinstance(one, ast.Name)}:
+                given.setdefault(name, []).append(item.value)
+    return {name: values[0] for name, values in given.items() if len(values) == 1}
 
 
 def is_compared_type(inside: ast.AST, holder: ast.expr) -> bool:

@@ -57,3 +57,7 @@ def test_mixed_precision_is_of_the_type_of_what_an_object_holds(fixed) -> None: 
     text = " ".join(fixed("agent.py").split())
     assert "torch.autocast( torch.device(self.ppo_device).type, enabled=" in text
     assert "torch.autocast(latents.device.type, enabled=latents.device.type != " in text
+
+
+def test_what_a_loop_names_further_down_has_no_device_at_its_first_turn(fixed) -> None:  # type: ignore[no-untyped-def]
+    assert "images.to(found.device)" not in fixed("later_turn.py", unsafe=True)

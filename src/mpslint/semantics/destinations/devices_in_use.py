@@ -108,7 +108,10 @@ def _holds_at(context: Context, use: ast.Attribute, node: ast.AST) -> bool:
         function, root = index.function(node), _root(use)
         if root is None or function is None or index.function(use) is not function:
             return False
-        return context.flow.reaching_name(root.id, node) == context.flow.reaching(root)
+        flow = context.flow
+        if not flow.surely_bound(root.id, node):  # A later turn has what this one gives a name.
+            return False
+        return flow.reaching_name(root.id, node) == flow.reaching(root)
     function = index.function(node)
     owner = index.enclosing(node, ast.ClassDef)
     if function is None or owner is None or index.enclosing(use, ast.ClassDef) is not owner:

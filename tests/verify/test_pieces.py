@@ -37,6 +37,11 @@ class TestPrintedNumbers:
         assert [n.value for n in line] == [3.0, 0.125, 0.001]
         assert [n.unit for n in line] == [0.0, 1e-4, 1e-3]
 
+    def test_tensors_of_whole_numbers_that_differ_by_one_are_not_the_same(self) -> None:
+        two, one, about = numbers.of("tensor([2., 2.])\ntensor([1., 1.])\ntensor([2.0000, 1.9999])")
+        assert numbers.different_line([two], [one], 1e-4) == (two, one)
+        assert numbers.different_line([two], [about], 1e-4) is None
+
     @pytest.mark.parametrize(
         "line",
         [

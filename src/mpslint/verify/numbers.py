@@ -30,7 +30,7 @@ _DIGITS = re.compile(r"\d+")  # a name's own are no result
 
 class Printed(NamedTuple):
     """A number and the weight of its last printed digit (0 for whole numbers, which are counted,
-    not rounded).
+    not rounded, and for `2.`).
     """
 
     value: float
@@ -46,7 +46,8 @@ def _printed(text: str) -> Printed:
     text = text.rstrip("j")
     mantissa, _, exponent = text.lower().partition("e")
     value = float(text)
-    if "." not in text and not exponent:
+    # `2.` is how torch and NumPy print what is whole to the last bit: nothing of it was rounded away.
+    if not exponent and not mantissa.partition(".")[2]:
         return Printed(value, 0.0)
     power = int(exponent or 0) - len(mantissa.partition(".")[2])
     # 1e999 is infinite, and nothing is near that.

@@ -169,6 +169,19 @@ def test_another_file_casts_first_with_the_choice(cli: Cli, project: Path) -> No
     assert (project / "steps.py").read_text() == STEPS.format(FIRST)
 
 
+@pytest.mark.parametrize("cast", ["long()", "int()", "to(torch.int64)"])
+def test_a_list_of_fractions_is_not_made_as_whole_numbers(
+    cli: Cli, project: Path, cast: str
+) -> None:
+    text = f"x = torch.tensor(rows, device=device).{cast}\n"
+    assert fixed(cli, project, text) in (text, "")
+
+
+def test_what_is_made_as_a_leaf_is_not_cast_as_it_is_made(cli: Cli, project: Path) -> None:
+    text = "x = torch.tensor(rows, device=device, requires_grad=True).float()\n"
+    assert fixed(cli, project, text) == ""
+
+
 def test_a_file_with_the_choice_of_another_casts_first(cli: Cli, project: Path) -> None:
     chosen = 'import torch\n\nDEVICE = "cuda" if torch.cuda.is_available() else "cpu"\n'
     (project / "config.py").write_text(chosen)

@@ -64,7 +64,10 @@ def test_a_requirement_says_which_torch_is_the_oldest(
         ("torch<=2.4.1\n", (2, 4)),
         ("torch>=2.1\n", None),
         ("torch~=2.1\n", None),
-        ("torch==2.5.1; python_version < '3.9'\ntorch>=2.6\n", (2, 5)),
+        ("torch==2.5.1; python_version < '3.9'\ntorch>=2.6\n", None),
+        ("torch<2.7; python_version < '3.9'\ntorch==2.6; python_version >= '3.9'\n", None),
+        ("torch==2.2\ntorch==2.4\n", (2, 4)),
+        ("torch>=2.0,<2.7\ntorch\n", None),
     ],
 )
 def test_a_requirement_says_which_torch_is_the_newest(

@@ -130,6 +130,10 @@ def _told(context: Context, late: LateCast) -> tuple[Edit, ...] | None:
     torch, given = torch_name(context, late.move), [*late.cast.args, *late.cast.keywords]
     if torch is None or len(late.move.args) != 1:
         return None
+    # Fractions of a list are no whole numbers to what makes a tensor, and what asks for gradients
+    # as it is made is a leaf, which its cast is not.
+    if not late.is_float or keyword(late.move, "requires_grad") is not None:
+        return None
     asked = given[0].value if given and isinstance(given[0], ast.keyword) else None
     asked = late.cast.args[0] if late.cast.args else asked
     dtype = context.source.segment(asked) if asked is not None else f"{torch}.{late.dtype}"

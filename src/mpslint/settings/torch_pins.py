@@ -46,6 +46,10 @@ _NAMED = (
     r"(?:\[[\w, -]{1,40}\])?[\"']?[ \t]*"
     rf"(?:=[ \t]*(?={{|[\"']))?(?:{{[ \t]*version[ \t]*=[ \t]*)?[\"'(]?((?:{_ONE}[ \t]*,?[ \t]*)+)"
 )
+_BARE = r"(?:^[ \t]*(?:-[ \t]*)?|[\"'])(?:py)?torch[\"']?[ \t]*(?:[;,\]#]|$)"
+"""A requirement of torch, whichever."""
+_MARKED = r"[\"')]?[ \t]*;"
+"""What follows a requirement of some machines or Pythons alone (PEP 508)."""
 _PART = r"(===|==|~=|>=|<=|!=|[<>=^~])[ ]*[\"']?v?([0-9]{1,4})(?:\.([0-9]{1,4}))?"
 _LOWER = frozenset({"===", "==", "~=", ">=", ">", "=", "^", "~"})
 _UPPER = frozenset({"===", "==", "<=", "=", "~"})
@@ -71,7 +75,9 @@ def _together(pins: list[Pin]) -> Pin:
     get: what it declares itself holds for each of them."""
     first = min(pins, key=lambda pin: (pin.oldest, pin.place))
     declared = [pin for pin in pins if pin.place.rpartition(":")[0] in _DECLARING]
-    newest = [pin.newest for pin in declared or [first]]
+    file = first.place.rpartition(":")[0]
+    beside = [pin for pin in pins if pin.place.rpartition(":")[0] == file]
+    newest = [pin.newest for pin in declared or beside]
     bounds = [release for release in newest if release is not None]
     return first._replace(newest=max(bounds) if len(bounds) == len(newest) else None)
 
@@ -266,15 +272,19 @@ def pins_in(name: str, text: str) -> list[Pin]:
     """What the requirements in a text of this name say of torch, a pin for each that bounds it."""
     if "torch" not in text:
         return []
-    found = []
+    found, is_open = [], False
     for row, line in enumerate(text.splitlines(), 1):
         if "torch" not in line or len(line) > _LONGEST_LINE or line.lstrip().startswith("#"):
             continue
+        # What holds for some machines, and any torch beside it, bind nobody's newest one.
+        is_open = is_open or re.search(_BARE, line) is not None
         for match in re.finditer(_NAMED, line):
             oldest = _oldest(match.group(1))
             if oldest is not None:
-                found.append(Pin(oldest, f"{name}:{row}", _newest(match.group(1))))
-    return found
+                is_for_all = re.match(_MARKED, line[match.end() :]) is None
+                newest = _newest(match.group(1)) if is_for_all else None
+                found.append(Pin(oldest, f"{name}:{row}", newest))
+    return [pin._replace(newest=None) for pin in found] if is_open else found
 
 
 def _oldest(specifiers: str) -> tuple[int, int] | None:

@@ -46,7 +46,7 @@ def _printed(text: str) -> Printed:
     text = text.rstrip("j")
     mantissa, _, exponent = text.lower().partition("e")
     value = float(text)
-    # `2.` is how torch and NumPy print what is whole to the last bit: nothing of it was rounded away.
+    # `2.` is how torch and NumPy print what is whole to the last bit: nothing was rounded away.
     if not exponent and not mantissa.partition(".")[2]:
         return Printed(value, 0.0)
     power = int(exponent or 0) - len(mantissa.partition(".")[2])

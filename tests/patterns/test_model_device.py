@@ -24,7 +24,7 @@ def fixed(text: str) -> str:
         ("x.cuda()", f"x.to({OF_MODEL})"),
         ('x.to("cuda")', f"x.to({OF_MODEL})"),
         ("x[None].float().cuda()", f"x[None].float().to({OF_MODEL})"),
-        ("x.cuda().float(), 3", f"x.to({OF_MODEL}).float(), 3"),
+        ("x.cuda().float(), 3", f"x.float().to({OF_MODEL}), 3"),
     ],
 )
 @pytest.mark.parametrize("known", ["model.eval()", "print(list(model.parameters()))"])

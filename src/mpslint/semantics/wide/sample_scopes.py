@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Scope:
     """A function of a class, with what it is given."""
 
-    __slots__ = ("bindings", "function", "given", "klass", "known", "local", "outer")
+    __slots__ = ("_around", "bindings", "function", "given", "klass", "known", "local")
 
     def __init__(
         self,
@@ -28,12 +28,17 @@ class Scope:
         self.given = given
         self.local: dict[str, Value | None] = {}
         """The names of comprehensions, which stand in `outer`."""
-        self.outer = self
+        self._around: Scope | None = None
         self.known: dict[tuple[str, int], Value | None] = {}
 
     def within(self, local: dict[str, Value | None]) -> Scope:
         """The same, in a comprehension."""
         inner = Scope(self.function, self.klass, self.bindings, self.given)
         inner.local = {**self.local, **local}
-        inner.outer = self.outer
+        inner._around = self.outer
         return inner
+
+    @property
+    def outer(self) -> Scope:
+        """The function itself."""
+        return self if self._around is None else self._around

@@ -267,3 +267,27 @@ def test_autocast_is_written_where_the_requirements_let_no_such_torch_in() -> No
     settings = Settings(pin=Pin((2, 6), "requirements.txt:3"))
     text = fix_source(opened("mixed.py"), settings).text
     assert "with torch.autocast(device_type=device.type, enabled=device.type != " in text
+
+
+@pytest.mark.parametrize(
+    ("text", "oldest", "newest"),
+    [
+        ("torchvision==0.15.2\n", (2, 0), (2, 0)),
+        ("torch\ntorchvision==0.17.1\n", (2, 2), (2, 2)),
+        ("torchvision>=0.13\n", (1, 12), None),
+        ("torchaudio==2.2.2\n", (2, 2), (2, 2)),
+        ("torchaudio==0.13.1; sys_platform != 'darwin'\n", (1, 13), None),
+        ("torch==2.4\ntorchvision==0.15.2\n", (2, 4), (2, 4)),
+    ],
+)
+def test_a_package_that_is_built_for_one_torch_names_it_where_nothing_else_does(
+    project: Path, text: str, oldest: tuple[int, int], newest: tuple[int, int] | None
+) -> None:
+    pin = said(project, "requirements.txt", text)
+    assert pin is not None
+    assert (pin.oldest, pin.newest) == (oldest, newest)
+
+
+@pytest.mark.parametrize("text", ["torchvision==0.2.1\n", "torchvision\n", "torchtext==0.14\n"])
+def test_a_package_that_says_of_no_torch_that_is_known_names_none(project: Path, text: str) -> None:
+    assert said(project, "requirements.txt", text) is None

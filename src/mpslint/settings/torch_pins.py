@@ -3,7 +3,8 @@
 Read as text, nothing is run: `setup.py` is searched for requirements that it spells out. What a
 package declares (pyproject.toml, setup.py, setup.cfg), `requirements.txt` and conda's
 environments count together; other lists of requirements where none of these names a torch, and the
-commands by which a README, a script or a Dockerfile installs one where no list does. What lies in
+commands by which a README, a script or a Dockerfile installs one where no list does; and at last a
+torchvision or a torchaudio, of which each release is built for one of torch. What lies in
 folders without code (`requirements/`, `docker/`) counts behind the same in the project's own.
 """
 
@@ -17,7 +18,7 @@ from mpslint.records import NamedTuple
 from mpslint.sources.files import read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _FIRST = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.y*ml")
 _DECLARING = frozenset({"pyproject.toml", "setup.py", "setup.cfg"})
@@ -41,11 +42,15 @@ _MAX_BYTES = 1 << 20
 _LONGEST_LINE = 500
 _TORCH = ("torch=", "torch<", "torch>", "torch~", "pytorch=", "pytorch<", "pytorch>")
 _ONE = r"(?:===|==|~=|>=|<=|!=|[<>=^~])[ ]*[\"']?v?[0-9]{1,4}(?:\.[0-9*a-z+]{1,20}){0,5}"
-_NAMED = (
-    r"(?:^[ \t]*(?:-[ \t]*)?[\"']?|[\"'])(?:[\w-]{1,40}::)?(?:py)?torch"
+_AT = r"(?:^[ \t]*(?:-[ \t]*)?[\"']?|[\"'])(?:[\w-]{1,40}::)?"
+_ASKED = (
     r"(?:\[[\w, -]{1,40}\])?[\"']?[ \t]*"
     rf"(?:=[ \t]*(?={{|[\"']))?(?:{{[ \t]*version[ \t]*=[ \t]*)?[\"'(]?((?:{_ONE}[ \t]*,?[ \t]*)+)"
 )
+_NAMED = rf"{_AT}(?:py)?torch{_ASKED}"
+# Fact: the tables of versions in the READMEs of pytorch/vision and pytorch/audio.
+_COMPANIONS = rf"{_AT}(torchvision|torchaudio){_ASKED}"
+_VISION_OF_2_0, _OLDEST_COMPANIONS = 15, {"torchvision": 5, "torchaudio": 7}
 _BARE = r"(?:^[ \t]*(?:-[ \t]*)?|[\"'])(?:py)?torch[\"']?[ \t]*(?:[;,\]#]|$)"
 """A requirement of torch, whichever."""
 _MARKED = r"[\"')]?[ \t]*;"
@@ -164,6 +169,11 @@ def _may_count(name: str) -> bool:
 
 
 def _pin_in(folder: str, names: set[str]) -> Pin | None:
+    """By what names torch; where nothing does, by a package that is built for one torch alone."""
+    return _pin_by(pins_in, folder, names) or _pin_by(_companions_in, folder, names)
+
+
+def _pin_by(read: Callable[[str, str], list[Pin]], folder: str, names: set[str]) -> Pin | None:
     whole = is_project(names)
     names = set(filter(_may_count, names))
     yaml = {name for name in names if _is_like(name, _CONDA)}
@@ -175,7 +185,7 @@ def _pin_in(folder: str, names: set[str]) -> Pin | None:
             pin
             for name in sorted(names)
             if _is_wanted(name, wanted)
-            for pin in pins_in(name, _requirements(folder, name))
+            for pin in read(name, _requirements(folder, name))
         ]
         if found:
             return _together(found)
@@ -187,7 +197,7 @@ def _pin_in(folder: str, names: set[str]) -> Pin | None:
             for name in held
             if _is_wanted(name, wanted)
             or (wanted is _OTHERS and _is_list(os.path.basename(inner), name))
-            for pin in pins_in(_shown(folder, inner, name), _requirements(inner, name))
+            for pin in read(_shown(folder, inner, name), _requirements(inner, name))
         ]
         if found:
             return _together(found)
@@ -285,6 +295,35 @@ def pins_in(name: str, text: str) -> list[Pin]:
                 newest = _newest(match.group(1)) if is_for_all else None
                 found.append(Pin(oldest, f"{name}:{row}", newest))
     return [pin._replace(newest=None) for pin in found] if is_open else found
+
+
+def _companions_in(name: str, text: str) -> list[Pin]:
+    """The same of packages of which each release is for one of torch."""
+    found = []
+    for row, line in enumerate(text.splitlines(), 1):
+        if len(line) > _LONGEST_LINE or line.lstrip().startswith("#"):
+            continue
+        for match in re.finditer(_COMPANIONS, line):
+            package, asked = match.group(1), match.group(2)
+            oldest, newest = _oldest(asked), _newest(asked)
+            first = _torch_of(package, oldest) if oldest is not None else None
+            if first is not None:
+                is_for_all = re.match(_MARKED, line[match.end() :]) is None
+                last = _torch_of(package, newest) if newest is not None and is_for_all else None
+                found.append(Pin(first, f"{name}:{row}", last))
+    return found
+
+
+def _torch_of(package: str, release: tuple[int, int]) -> tuple[int, int] | None:
+    """The torch that a release of a package is built for."""
+    major, minor = release
+    if package == "torchaudio" and major >= 2:
+        return release
+    if major or minor < _OLDEST_COMPANIONS[package]:
+        return None
+    if package == "torchaudio":
+        return 1, minor
+    return (2, minor - _VISION_OF_2_0) if minor >= _VISION_OF_2_0 else (1, minor - 1)
 
 
 def _oldest(specifiers: str) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.facts.machines import FIRST_WITH_MPS
 from mpslint.model import Confidence, Severity
 from mpslint.records import NamedTuple
 
@@ -62,10 +63,6 @@ _TELLING = (
     "baseline",
 )
 """Settings that say what is told, and which of it is fixed."""
-
-
-FIRST_WITH_MPS = (1, 12)
-"""Who brings a project to MPS that asks for an older torch takes a newer one."""
 
 
 class Settings(NamedTuple):

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from mpslint.facts.machines import FIRST_WITH_MPS
 from mpslint.facts.ops import Release, support
 from mpslint.semantics.operands.op_calls import falls_back, oldest_release, op_calls
-from mpslint.settings.settings import FIRST_WITH_MPS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

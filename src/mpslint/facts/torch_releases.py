@@ -23,10 +23,10 @@ _VISION_OF_2_0 = 15
 
 
 def torch_for(package: str, release: Release) -> Release | None:
-    """The torch that a release of torchvision or torchaudio is built for; None: it is too old for
-    one to be known."""
+    """The torch that a release of torchvision or torchaudio is built for (that of `torch` is one
+    itself); None: it is too old for one to be known."""
     major, minor = release
-    if package == "torchaudio" and major >= 2:
+    if package == "torch" or (package == "torchaudio" and major >= 2):
         return release
     if major or minor < _OLDEST[package]:
         return None

@@ -486,6 +486,3 @@ SAID_BY_MPS = "MPS backend out of memory"  # aten/src/ATen/mps/MPSAllocator.mm
 SHORT_OF_MEMORY = ("memory", "alloc", "buffer size")
 """Words of which torch's errors have one where memory is short, in lower case: "MPS backend out of
 memory", "can't allocate memory", CUBLAS_STATUS_ALLOC_FAILED, "Invalid buffer size" (of Metal)."""
-
-FIRST_WITH_MPS = (1, 12)
-"""The first torch with MPS. Who brings a project there that asks for an older one takes a newer."""

@@ -16,7 +16,6 @@ from mpslint.halfway.foreign_names import (
     FILLING,
     Given,
     Names,
-    default_of,
     is_plain_function,
     parts,
 )
@@ -35,7 +34,7 @@ from mpslint.halfway.plain_types import (
 )
 from mpslint.semantics.syntax.expressions import last_name, root_name, root_of
 from mpslint.semantics.syntax.index import FunctionNode, walk
-from mpslint.semantics.syntax.parameters import explicit_parameters
+from mpslint.semantics.syntax.parameters import default_of, explicit_parameters
 
 _KEEPING = frozenset({"object", "ABC", "Dataset", "IterableDataset", "Sampler"})
 """Bases of classes that keep what they are given as it is; a module would move what has tensors."""
@@ -443,7 +442,7 @@ class Flow:
             is_plain_type(one.annotation) or self._is_of_settings(one.annotation)
         ):
             return True
-        if one.annotation is None and is_plain(default_of(function, one)):  # type: ignore[arg-type]
+        if one.annotation is None and is_plain(default_of(function.args, one)):  # type: ignore[attr-defined]
             return True
         if self._names.is_path(function, one.arg):
             return True
@@ -451,7 +450,7 @@ class Flow:
         if not calls or not isinstance(function, ast.FunctionDef):
             return False
         bounds = [self._names.bound(call, function) for call in calls]
-        default = default_of(function, one)
+        default = default_of(function.args, one)
         for known in bounds:
             value = known.get(one.arg, default) if known is not None else None
             value = default if value is None else value

@@ -13,7 +13,6 @@ from typing import cast
 from mpslint.semantics.syntax.expressions import last_name, root_name, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, children, walk
 from mpslint.semantics.syntax.parameters import (
-    defaults_of,
     explicit_parameters,
     positional_parameters,
 )
@@ -401,10 +400,6 @@ def bound(call: ast.Call, function: FunctionNode, *, skips: bool) -> Bound | Non
             return None
         found[one.arg] = one.value
     return found
-
-
-def default_of(function: FunctionNode | ast.Lambda, parameter: ast.arg) -> ast.expr | None:
-    return dict(defaults_of(function.args)).get(parameter)
 
 
 def parts(target: ast.AST) -> Iterator[ast.AST]:

@@ -12,6 +12,7 @@ from functools import partial
 from mpslint.basics.brief import brief
 from mpslint.halfway.unread_arrays import NOT_MOVED, TENSORS
 from mpslint.halfway.unread_parts import is_device
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.wide.late_casts import late_casts
 from mpslint.semantics.wide.sample_values import UNREAD, WIDE
@@ -48,7 +49,7 @@ def wide_moves(tree: ast.Module) -> Iterator[tuple[int, str]]:
     moved = partial(moved_by, prepared)
     for call, kind in MovedKinds(tree, moved).kinds():
         # Of which dtype an array is that a module keeps no network shows.
-        if kind == WIDE or (kind == UNREAD and _last(call) == _BUFFER):
+        if kind == WIDE or (kind == UNREAD and last_name(call.func) == _BUFFER):
             why = _WIDE if kind == WIDE else _DOUBT
             yield call.lineno, f"{brief(ast.unparse(call), _SEES)} {why}"
 
@@ -63,14 +64,9 @@ def late_moves(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield late.move.lineno, f"{moved} {_LATER.format(cast)}"
 
 
-def _last(call: ast.Call) -> str:
-    function = call.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
 def _kept_by(call: ast.Call, told: dict[str | None, ast.expr]) -> ast.expr | None:
     """What a module keeps of what it is given here."""
-    name = _last(call)
+    name = last_name(call.func) or ""
     if name == _BUFFER:
         return call.args[1] if len(call.args) > 1 else told.get("tensor")
     if name in _HOLDERS:
@@ -86,13 +82,15 @@ def _prepared(tree: ast.Module) -> frozenset[str]:
         target.id
         for node in walk(tree)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
-        if _last(node.value) == "partial"
+        if last_name(node.value.func) == "partial"
         for target in node.targets
         if isinstance(target, ast.Name)
     )
 
 
 def moved_by(prepared: frozenset[str], call: ast.Call) -> ast.expr | None:
+    """What a call moves, or a module keeps of what it is given by it, where no dtype is told: the
+    call itself, where that makes what it moves. `prepared`: functions of a name that do so."""
     function = call.func
     told = {one.arg: one.value for one in call.keywords}
     kept = _kept_by(call, told)

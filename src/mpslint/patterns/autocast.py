@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.layout import folded
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from mpslint.semantics.context import Context
 
-_SCALER_ON_MPS, _AUTOCAST_ON_MPS = (2, 8), (2, 5)
+_SCALER_ON_MPS = (2, 8)
 _HOLDER = ("torch.cuda", "amp")
 _STEPPING_BACK = ("backward", "grad", "manual_backward")
 _MESSAGE = "Use the selected device's autocast"
@@ -45,7 +46,7 @@ def too_old(context: Context) -> str:
     """Why no fix can be written for the torch of the project's requirements, as the end of a
     message; empty where one can, or where the setting says what there is."""
     settings = context.settings
-    if settings.pin is None or settings.oldest_torch >= _AUTOCAST_ON_MPS:
+    if settings.pin is None or settings.oldest_torch >= FIRST_AUTOCAST_ON_MPS:
         return ""
     oldest = ".".join(map(str, settings.oldest_torch))
     return (
@@ -225,7 +226,7 @@ def _device(context: Context, call: ast.Call) -> Reference | None:
 
     None where the project supports torch older than 2.5, whose autocast refuses `"mps"`.
     """
-    if context.settings.oldest_torch < _AUTOCAST_ON_MPS:
+    if context.settings.oldest_torch < FIRST_AUTOCAST_ON_MPS:
         return None
     found = reference(context, call, type_only=True)
     if found is None or found.edits or found.asks:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.facts.torch_releases import FIRST_WITH_MPS
 from mpslint.model import Applicability
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_BACKENDS_SINCE, _MODULE_SINCE = (1, 12), (2, 1)
-"""First releases with `torch.backends.mps`, and whose `import torch` brings `torch.mps` along: 2.0
-has the module, for who imports it."""
+_MODULE_SINCE = (2, 1)
+"""The first release whose `import torch` brings `torch.mps` along: 2.0 has the module, for who
+imports it."""
 
 
 def cuda_available(torch: str) -> str:
@@ -33,7 +34,7 @@ def mps_available(context: Context, torch: str, *, module: bool = False) -> str:
     test = f"{torch}.backends.mps.is_available()"
     if module and oldest < _MODULE_SINCE:
         return f"hasattr({torch}, {mark}mps{mark}) and {test}"
-    if oldest < _BACKENDS_SINCE:
+    if oldest < FIRST_WITH_MPS:
         return f"hasattr({torch}.backends, {mark}mps{mark}) and {test}"
     return test
 

@@ -23,7 +23,7 @@ from mpslint.semantics.packages.consumers import given_to
 from mpslint.semantics.syntax.expressions import only_defines
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.parameters import (
-    defaults_of,
+    default_of,
     explicit_parameters,
     positional_parameters,
 )
@@ -243,7 +243,7 @@ class _Following:
     def _follow_default(
         self, function: FunctionNode, parameter: ast.arg, *, all_given: bool
     ) -> None:
-        default = _default(function, parameter)
+        default = default_of(function.args, parameter)
         if default is None:
             if not all_given:
                 raise _Lost
@@ -353,7 +353,3 @@ def _given(
     skip = int(isinstance(context.index.parents[function], ast.ClassDef))
     place = positional.index(parameter) - skip
     return call.args[place] if 0 <= place < len(call.args) else None
-
-
-def _default(function: FunctionNode, parameter: ast.arg) -> ast.expr | None:
-    return dict(defaults_of(function.args)).get(parameter)

@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_device
+from mpslint.facts.torch_releases import LAST_FOR_PYTHON_2
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, quote
@@ -30,8 +31,6 @@ _NAMES = ("get_device", "select_device", "choose_device")
 _ACCELERATOR = (
     "{torch}.accelerator.current_accelerator(check_available=True) or {torch}.device({q}cpu{q})"
 )
-_LAST_OF_PYTHON_2 = (1, 4)
-"""The last torch that was built for Python 2."""
 _OF_PYTHON_3 = frozenset({"print_function", "division", "absolute_import", "unicode_literals"})
 
 
@@ -209,7 +208,7 @@ def helper_lines(
 def _may_be_python_2(context: Context) -> bool:
     """Whether who runs the file may do so with Python 2, which knows no annotations: it asks for
     what Python 3 is like, or its project for a torch that was built for Python 2."""
-    if context.settings.oldest_started <= _LAST_OF_PYTHON_2:
+    if context.settings.oldest_started <= LAST_FOR_PYTHON_2:
         return True
     return any(
         item.module == "__future__" and any(one.name in _OF_PYTHON_3 for one in item.names)

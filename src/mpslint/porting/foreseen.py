@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.complex_numbers import is_complex
+from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS, FIRST_WITH_DEVICES, FIRST_WITH_MPS
 from mpslint.model import Applicability, Severity
 from mpslint.porting.bringing import OPENING, brings
 from mpslint.porting.in_the_way import weighs
@@ -30,14 +31,10 @@ if TYPE_CHECKING:
     from mpslint.model import Finding
     from mpslint.semantics.context import Context
 
-_DEVICES_SINCE = (0, 4)
-"""The first torch with `torch.device`, `.to()` and strings that name a device."""
 _LACKING = "which has neither torch.device nor .to(), and no devices by name"
 _WITHOUT_ITEM = "whose tensors have no item()"
 _AUTOCAST_SINCE, _SCALER_SINCE = (1, 10), (2, 3)
 """The first torch with `torch.autocast`, and with `torch.amp.GradScaler`."""
-_MPS_SINCE, _AUTOCAST_ON_MPS = (1, 12), (2, 5)
-"""The first torch with MPS, and the first whose autocast takes it: in between, it raises."""
 _WRITING_AUTOCAST = ("MPS207", "MPS208")
 """The codes whose fixes write these, for those of `torch.cuda.amp` and those for CUDA."""
 _OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
@@ -86,7 +83,7 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
 def _doubt_under_torch_without_devices(context: Context, findings: Sequence[Finding]) -> None:
     """Code of before torch 0.4 may run on nothing newer, and what fixes write needs that."""
     settings = context.settings
-    if settings.oldest_started >= _DEVICES_SINCE:
+    if settings.oldest_started >= FIRST_WITH_DEVICES:
         return
     place = settings.told or settings.pin
     by = "min-torch" if place is None else place.place
@@ -109,7 +106,7 @@ def _doubt_under_torch_without_autocast(context: Context, findings: Sequence[Fin
     has_scaler = bool(context.index.calls.get("GradScaler"))
     if not lacking and has_scaler and told.oldest < _SCALER_SINCE:
         lacking = "without torch.amp.GradScaler"
-    if not lacking and _MPS_SINCE <= told.oldest < _AUTOCAST_ON_MPS:
+    if not lacking and FIRST_WITH_MPS <= told.oldest < FIRST_AUTOCAST_ON_MPS:
         lacking = "whose autocast raises on MPS"
     for one in findings if lacking else ():
         if one.code in _WRITING_AUTOCAST and one.applicability is Applicability.SAFE:

@@ -44,6 +44,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS
 from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.autocast import OLD, drop_unused_import, is_off, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
@@ -57,8 +58,6 @@ from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
 _PORTABLE = ("torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler")
-_ON_MPS_SINCE = (2, 5)
-"""`torch.autocast("mps")` raises in older ones."""
 _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
 
 
@@ -73,7 +72,7 @@ _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
     unfixed="the arguments, or what else uses the result, were not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if context.settings.is_bound_before(_ON_MPS_SINCE):
+    if context.settings.is_bound_before(FIRST_AUTOCAST_ON_MPS):
         return
     uses = _uses(context)
     wrong: set[ast.AST] = {node for node, _, _ in uses}

@@ -67,6 +67,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
 from mpslint.patterns.any_gpu import chosen_by_trainer
 from mpslint.patterns.chain import add_mps_arm
@@ -120,8 +121,7 @@ def _selection(context: Context, rule: Rule, told: ToldSelection) -> Finding:
     message = f"a Mac's GPU is never used: {_outcome(chain)} the CPU{away}"
     if casts:
         message = f"autocast does nothing on MPS: it is for the CPU there{away}"
-    # Fact: torch 2.5 is the first with autocast for MPS.
-    fixable = not casts or context.settings.oldest_torch >= (2, 5)
+    fixable = not casts or context.settings.oldest_torch >= FIRST_AUTOCAST_ON_MPS
     label = context.label(falls, "a Mac ends up here")
     breaks = (
         given is not None

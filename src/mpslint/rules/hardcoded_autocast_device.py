@@ -44,6 +44,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import cast
 
+from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.autocast import is_off, portable_argument, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
@@ -112,7 +113,7 @@ def _finding(
     context: Context, rule: Rule, event: Event, call: ast.Call, name: str, literal: ast.expr
 ) -> Finding:
     if literal is call.func:
-        fixable = context.settings.oldest_torch >= (2, 5)
+        fixable = context.settings.oldest_torch >= FIRST_AUTOCAST_ON_MPS
         return context.finding(
             rule,
             call.func,
@@ -124,7 +125,7 @@ def _finding(
         )
     parent = context.index.parents[literal]
     direct = parent is call or (isinstance(parent, ast.keyword) and parent in call.keywords)
-    fixable = direct and context.settings.oldest_torch >= (2, 5)
+    fixable = direct and context.settings.oldest_torch >= FIRST_AUTOCAST_ON_MPS
     start, end = context.source.span(literal)
     if context.index.within(literal, call) and call.func.lineno != literal.lineno:
         # The call is what one looks for; the literal may stand lines below.

@@ -35,13 +35,12 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.torch_releases import FIRST_WITH_MPS
 from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.packages.versions import catches, version_tested
-
-_FIRST = (1, 12)
 
 
 @rule(
@@ -53,7 +52,7 @@ _FIRST = (1, 12)
     unfixed="the code around the question was not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if context.settings.min_torch >= _FIRST:
+    if context.settings.min_torch >= FIRST_WITH_MPS:
         return
     for node in context.index.attributes.get("mps", ()):
         if context.resolve(node) != "torch.backends.mps" or not isinstance(node.ctx, ast.Load):

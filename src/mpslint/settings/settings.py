@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mpslint.facts.machines import FIRST_WITH_MPS
+from mpslint.facts.torch_releases import FIRST_WITH_MPS
 from mpslint.model import Confidence, Severity
 from mpslint.records import NamedTuple
 

@@ -14,11 +14,12 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.facts.torch_releases import torch_for
 from mpslint.records import NamedTuple
 from mpslint.sources.files import read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
 
 _FIRST = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.y*ml")
 _DECLARING = frozenset({"pyproject.toml", "setup.py", "setup.cfg"})
@@ -47,10 +48,8 @@ _ASKED = (
     r"(?:\[[\w, -]{1,40}\])?[\"']?[ \t]*"
     rf"(?:=[ \t]*(?={{|[\"']))?(?:{{[ \t]*version[ \t]*=[ \t]*)?[\"'(]?((?:{_ONE}[ \t]*,?[ \t]*)+)"
 )
-_NAMED = rf"{_AT}(?:py)?torch{_ASKED}"
-# Fact: the tables of versions in the READMEs of pytorch/vision and pytorch/audio.
+_NAMED = rf"{_AT}(?:py)?(torch){_ASKED}"
 _COMPANIONS = rf"{_AT}(torchvision|torchaudio){_ASKED}"
-_VISION_OF_2_0, _OLDEST_COMPANIONS = 15, {"torchvision": 5, "torchaudio": 7}
 _BARE = r"(?:^[ \t]*(?:-[ \t]*)?|[\"'])(?:py)?torch[\"']?[ \t]*(?:[;,\]#]|$)"
 """A requirement of torch, whichever."""
 _MARKED = r"[\"')]?[ \t]*;"
@@ -170,10 +169,19 @@ def _may_count(name: str) -> bool:
 
 def _pin_in(folder: str, names: set[str]) -> Pin | None:
     """By what names torch; where nothing does, by a package that is built for one torch alone."""
-    return _pin_by(pins_in, folder, names) or _pin_by(_companions_in, folder, names)
+    companions: list[Pin] = []
+    for texts in _lists(folder, names):
+        found = [pin for name, text in texts for pin in _pins_in(name, text)]
+        if found:
+            return _together(found)
+        if not companions:
+            companions = [pin for name, text in texts for pin in _companions_in(name, text)]
+    return _together(companions) if companions else None
 
 
-def _pin_by(read: Callable[[str, str], list[Pin]], folder: str, names: set[str]) -> Pin | None:
+def _lists(folder: str, names: set[str]) -> Iterator[list[tuple[str, str]]]:
+    """The texts of a folder that may list requirements, by the names that people see: together what
+    counts together, and first what counts first."""
     whole = is_project(names)
     names = set(filter(_may_count, names))
     yaml = {name for name in names if _is_like(name, _CONDA)}
@@ -181,27 +189,20 @@ def _pin_by(read: Callable[[str, str], list[Pin]], folder: str, names: set[str])
         names = names - {name for name in yaml if not _is_first(name)}
     below: list[tuple[str, list[str]]] | None = None
     for wanted in (_FIRST, _OTHERS, COMMANDS):
-        found = [
-            pin
+        yield [
+            (name, _requirements(folder, name))
             for name in sorted(names)
             if _is_wanted(name, wanted)
-            for pin in read(name, _requirements(folder, name))
         ]
-        if found:
-            return _together(found)
         if below is None:
             below = list(_without_code(folder)) if whole else []
-        found = [
-            pin
+        yield [
+            (_shown(folder, inner, name), _requirements(inner, name))
             for inner, held in below
             for name in held
             if _is_wanted(name, wanted)
             or (wanted is _OTHERS and _is_list(os.path.basename(inner), name))
-            for pin in read(_shown(folder, inner, name), _requirements(inner, name))
         ]
-        if found:
-            return _together(found)
-    return None
 
 
 def _is_wanted(name: str, wanted: tuple[str, ...]) -> bool:
@@ -278,52 +279,45 @@ def text_of(path: str) -> str:
         return ""
 
 
-def pins_in(name: str, text: str) -> list[Pin]:
+def _pins_in(name: str, text: str) -> list[Pin]:
     """What the requirements in a text of this name say of torch, a pin for each that bounds it."""
-    if "torch" not in text:
-        return []
-    found, is_open = [], False
-    for row, line in enumerate(text.splitlines(), 1):
-        if "torch" not in line or len(line) > _LONGEST_LINE or line.lstrip().startswith("#"):
-            continue
-        # What holds for some machines, and any torch beside it, bind nobody's newest one.
-        is_open = is_open or re.search(_BARE, line) is not None
-        for match in re.finditer(_NAMED, line):
-            oldest = _oldest(match.group(1))
-            if oldest is not None:
-                is_for_all = re.match(_MARKED, line[match.end() :]) is None
-                newest = _newest(match.group(1)) if is_for_all else None
-                found.append(Pin(oldest, f"{name}:{row}", newest))
-    return [pin._replace(newest=None) for pin in found] if is_open else found
+    rows = list(_rows(text))
+    found = _pins_of(_NAMED, name, rows)
+    if found and any(re.search(_BARE, line) for _, line in rows):
+        # Any torch beside it binds nobody's newest one.
+        return [pin._replace(newest=None) for pin in found]
+    return found
 
 
 def _companions_in(name: str, text: str) -> list[Pin]:
     """The same of packages of which each release is for one of torch."""
+    return _pins_of(_COMPANIONS, name, _rows(text))
+
+
+def _rows(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text that may ask for torch, or for what is built for one."""
+    for row, line in enumerate(text.splitlines() if "torch" in text else (), 1):
+        if "torch" in line and len(line) <= _LONGEST_LINE and not line.lstrip().startswith("#"):
+            yield row, line
+
+
+def _pins_of(named: str, file: str, rows: Iterable[tuple[int, str]]) -> list[Pin]:
+    """The torch that is asked for by the packages that a pattern finds."""
     found = []
-    for row, line in enumerate(text.splitlines(), 1):
-        if len(line) > _LONGEST_LINE or line.lstrip().startswith("#"):
-            continue
-        for match in re.finditer(_COMPANIONS, line):
-            package, asked = match.group(1), match.group(2)
-            oldest, newest = _oldest(asked), _newest(asked)
-            first = _torch_of(package, oldest) if oldest is not None else None
-            if first is not None:
+    for row, line in rows:
+        for match in re.finditer(named, line):
+            package, asked = match.groups()
+            oldest = _torch_for(package, _oldest(asked))
+            if oldest is not None:
+                # What holds for some machines binds nobody's newest one.
                 is_for_all = re.match(_MARKED, line[match.end() :]) is None
-                last = _torch_of(package, newest) if newest is not None and is_for_all else None
-                found.append(Pin(first, f"{name}:{row}", last))
+                newest = _torch_for(package, _newest(asked)) if is_for_all else None
+                found.append(Pin(oldest, f"{file}:{row}", newest))
     return found
 
 
-def _torch_of(package: str, release: tuple[int, int]) -> tuple[int, int] | None:
-    """The torch that a release of a package is built for."""
-    major, minor = release
-    if package == "torchaudio" and major >= 2:
-        return release
-    if major or minor < _OLDEST_COMPANIONS[package]:
-        return None
-    if package == "torchaudio":
-        return 1, minor
-    return (2, minor - _VISION_OF_2_0) if minor >= _VISION_OF_2_0 else (1, minor - 1)
+def _torch_for(package: str, release: tuple[int, int] | None) -> tuple[int, int] | None:
+    return torch_for(package, release) if release is not None else None
 
 
 def _oldest(specifiers: str) -> tuple[int, int] | None:

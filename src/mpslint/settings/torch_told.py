@@ -14,6 +14,7 @@ from fnmatch import fnmatch
 
 from mpslint.basics.expressions import later
 from mpslint.facts.torch_images import torch_of_image
+from mpslint.facts.torch_releases import FIRST_WITH_DEVICES, FIRST_WITH_MPS, LAST_FOR_PYTHON_2
 from mpslint.settings.torch_named import LONGEST_LINE, NEWER, by_word
 from mpslint.settings.torch_pins import (
     COMMANDS,
@@ -52,12 +53,10 @@ _LAST_OF_TOOLKIT = {
     "11.1": (1, 10),
 }
 """The last torch that was built for a CUDA toolkit, where it has no MPS."""
-_MPS_SINCE, _ALL_SINCE = (1, 12), (2, 3)
-"""The first torch with MPS, and the first that has by name all that fixes write on CUDA as well."""
-_DEVICES_SINCE = (0, 4)
-"""The first torch with `torch.device`."""
-_LAST_OF_PYTHON, _LAST_OF_PYTHON_2 = (1, 10), (1, 4)
-"""The last torch that was built for Python 3.6, and for Python 2."""
+_ALL_SINCE = (2, 3)
+"""The first torch that has by name all that fixes write on CUDA as well."""
+_LAST_OF_PYTHON = (1, 10)
+"""The last torch that was built for Python 3.6."""
 _PYTHON_2 = later(r"(?<![0-9.])2\.")
 
 
@@ -117,15 +116,15 @@ def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:
             named += by_word(name, text) or by_word(name, read)
             newer += by_word(name, text, NEWER) or by_word(name, read, NEWER)
             images = _by_image(name, text)
-            named += [one for one in images if one.oldest < _MPS_SINCE]
-            newer += [one for one in images if one.oldest >= _MPS_SINCE]
+            named += [one for one in images if one.oldest < FIRST_WITH_MPS]
+            newer += [one for one in images if one.oldest >= FIRST_WITH_MPS]
         if is_prose:
             by_python += _by_python(name, text, _PYTHON_WORD)
         if name in declaring:
             by_python += _by_python(name, text, _PYTHON)
         by_toolkit += _by_toolkit(name, text)
     # Beside releases with devices, one that had none is history: a branch, a first version.
-    recent = [one for one in named if one.oldest >= _DEVICES_SINCE]
+    recent = [one for one in named if one.oldest >= FIRST_WITH_DEVICES]
     if named or newer:
         counting = recent or ([] if newer else named)
         lacking = [one for one in newer if one.oldest < _ALL_SINCE]
@@ -153,8 +152,8 @@ def _by_python(name: str, text: str, asking: re.Pattern[str]) -> list[Pin]:
     for row, line in enumerate(text.splitlines(), 1):
         match = asking.search(line) if len(line) <= LONGEST_LINE else None
         if match is not None:
-            is_first = _PYTHON_2.search(match.group()) is not None
-            last = _LAST_OF_PYTHON_2 if is_first else _LAST_OF_PYTHON
+            is_second = _PYTHON_2.search(match.group()) is not None
+            last = LAST_FOR_PYTHON_2 if is_second else _LAST_OF_PYTHON
             found.append(Pin(last, f"{name}:{row}"))
     return found
 

@@ -28,7 +28,7 @@ _MOST_PARTS = 10_000  # of one archive
 _MOST_PICKLED = 4 << 20  # of a checkpoint's structure
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DEEPEST = 3  # files in files
-_ZIP, _GZIP, _NUMPY, _HDF = b"PK\3\4", b"\x1f\x8b", b"\x93NUMPY", b"\x89HDF"
+_ZIP, _GZIP, _NUMPY = b"PK\3\4", b"\x1f\x8b", b"\x93NUMPY"
 _OLD_TORCH = b"\x8a\x0a" + bytes.fromhex("6cfc9c46f9206aa85019")  # its magic number, pickled
 _SAFETENSORS = {
     "F64": "d", "F32": "f", "F16": "e", "BF16": "bf16", "I64": "q", "I32": "i", "I16": "h",

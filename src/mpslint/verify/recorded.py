@@ -139,10 +139,6 @@ def _line(row: Mapping[str, Any]) -> Line:
     )
 
 
-def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
-    return {str(key): float(value) for key, value in row.items()}
-
-
 def _isolation(row: Mapping[str, Any]) -> Isolation:
     return Isolation(_texts(row["in_force"]), _texts(row["not_isolated"]))
 

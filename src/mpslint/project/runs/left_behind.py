@@ -54,7 +54,6 @@ SPEAKING = (
 """Words without which a module leaves nothing behind, beside those of what is wide by itself."""
 MADE_OF_NUMBERS = (b"numpy", b".tensor(")
 """Words of a module in which NumPy's numbers, which are float64, may become tensors."""
-_MOVES = (Kind.MOVED, Kind.TYPED)
 STAYS = "is moved only where CUDA is"
 UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
 WIDE = "would be float64 on MPS"

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _MOST_PARSED = 8
 """Where more modules speak of a function it is not looked up what each of them gives."""
-_INIT = "__init__.py"
 
 
 class CallsElsewhere:

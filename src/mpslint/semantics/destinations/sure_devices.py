@@ -12,6 +12,7 @@ from mpslint.semantics.destinations.destinations import is_device_of_tensor
 from mpslint.semantics.destinations.selected_devices import all_calls
 from mpslint.semantics.names.flow import leaves
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.methods import only_method_of_self
 from mpslint.semantics.syntax.parameters import given_for
 from mpslint.semantics.syntax.ways_through import ends_every_way
 from mpslint.semantics.terms.value import Kind
@@ -233,14 +234,12 @@ def _is_returned(context: Context, call: ast.Call, depth: int) -> bool:
 
 def _property(context: Context, read: ast.Attribute) -> FunctionNode | None:
     """The method that gives `self.device` as a property of the class around."""
-    owner = context.index.enclosing(read, ast.ClassDef)
-    if owner is None or not isinstance(read.value, ast.Name) or read.value.id != "self":
+    found = only_method_of_self(context.index, read)
+    if found is None or len(found.decorator_list) != 1:
         return None
-    found = [item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == read.attr]
-    marks = [context.resolve(one) or "" for item in found for one in item.decorator_list]
-    names = [one.id for item in found for one in item.decorator_list if isinstance(one, ast.Name)]
-    is_one = len(found) == 1 and (names == ["property"] or marks == ["functools.cached_property"])
-    return found[0] if is_one and len(found[0].decorator_list) == 1 else None
+    (mark,) = found.decorator_list
+    is_property = isinstance(mark, ast.Name) and mark.id == "property"
+    return found if is_property or context.resolve(mark) == "functools.cached_property" else None
 
 
 def _returns_device(context: Context, function: FunctionNode, depth: int) -> bool:

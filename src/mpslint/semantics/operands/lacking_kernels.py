@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from mpslint.facts.machines import FIRST_WITH_MPS
 from mpslint.facts.ops import Release, support
+from mpslint.facts.torch_releases import FIRST_WITH_MPS
 from mpslint.semantics.operands.op_calls import falls_back, oldest_release, op_calls
 
 if TYPE_CHECKING:

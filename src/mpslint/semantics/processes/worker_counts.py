@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.names.assigned import Assigned
 from mpslint.semantics.names.unpacked import bound_part
+from mpslint.semantics.syntax.parameters import given_for
 from mpslint.semantics.uses.switch_defaults import destination
 from mpslint.semantics.worlds.machines import MAC
 
@@ -183,21 +184,11 @@ def argument(
     context: Context, call: ast.Call, function: ast.AST, parameter: ast.arg
 ) -> ast.expr | None:
     """What a call gives a parameter; None where it leaves it out, or it cannot be told."""
-    for keyword in call.keywords:
-        if keyword.arg == parameter.arg:
-            return keyword.value
     arguments = context.index.parents.get(parameter)
     if not isinstance(arguments, ast.arguments):
         return None
-    positional = [*arguments.posonlyargs, *arguments.args]
-    if parameter not in positional:
-        return None
     is_method = isinstance(context.index.parents.get(function), ast.ClassDef)
-    place = positional.index(parameter) - is_method
-    before = call.args[: place + 1]
-    if place < 0 or len(before) <= place or any(isinstance(x, ast.Starred) for x in before):
-        return None
-    return before[place]
+    return given_for(arguments, call, parameter.arg, skipped=int(is_method))
 
 
 def _given(loader: ast.Call) -> ast.expr | None:

@@ -29,6 +29,7 @@ from mpslint.semantics.steps.trainer_steps import (
     is_trainer_step,
 )
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.uses.never_chosen import is_closed_by
 from mpslint.semantics.values.placement import has_host_copy
@@ -61,9 +62,9 @@ def _is_given_something(context: Context, function: FunctionNode | None) -> bool
         return bool(function.args.args)
     if len(function.args.args) > 1:
         return True
-    made = [item for item in klass.body if isinstance(item, FUNCTIONS) and item.name == "__init__"]
-    if made:
-        return len(made[0].args.args) > 1
+    made = method_of(klass, "__init__")
+    if made is not None:
+        return len(made.args.args) > 1
     names = [context.resolve(base) or "" for base in klass.bases]
     return bool(names) and not any(name.startswith("unittest.") for name in names)
 

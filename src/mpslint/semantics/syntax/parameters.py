@@ -33,6 +33,11 @@ def defaults_of(arguments: ast.arguments) -> list[tuple[ast.arg, ast.expr]]:
     ]
 
 
+def default_of(arguments: ast.arguments, parameter: ast.arg) -> ast.expr | None:
+    """What a parameter is where a call leaves it out; None: each call has to give it."""
+    return dict(defaults_of(arguments)).get(parameter)
+
+
 def required_parameters(arguments: ast.arguments) -> list[ast.arg]:
     """Those that each call has to give."""
     optional = [parameter for parameter, _ in defaults_of(arguments)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.methods import methods_named
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -23,8 +24,7 @@ def hands_out_wide(context: Context, key: str) -> bool:
         context.dtypes.array(given[key]) in (None, *_WIDE)
         and any(_is_wide(context, value, klass) for value in given.values())
         for klass in context.index.of(ast.ClassDef)
-        for method in klass.body
-        if isinstance(method, FUNCTIONS) and method.name == "__getitem__"
+        for method in methods_named(klass, "__getitem__")
         for given in _handed_out(method)
         if key in given
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import batches
-from mpslint.semantics.syntax.expressions import is_dtype
+from mpslint.semantics.syntax.expressions import is_dtype, keyword
 from mpslint.semantics.wide.moved_kinds import MovedKinds
 from mpslint.semantics.wide.sample_scopes import Scope
 from mpslint.semantics.wide.sample_values import ANY, NARROW, UNREAD, WIDE, Value, worst
@@ -30,7 +30,7 @@ class OpenKinds(MovedKinds):
 
     def _call(self, node: ast.Call, scope: Scope, row: int) -> Value | None:
         found = super()._call(node, scope, row)
-        if found != NARROW or any(one.arg == "dtype" for one in node.keywords):
+        if found != NARROW or keyword(node, "dtype") is not None:
             return found
         kept, is_array = self._kept_of(node)
         if kept is None:

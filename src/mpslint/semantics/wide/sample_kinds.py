@@ -65,7 +65,6 @@ _HANDING = ("__getitem__", "__getitems__", "__iter__")
 _DEPTH = 24
 _FEW = 3
 _LAST = 1 << 30
-_DOUBLE = ("float64", "double", "Double")
 
 
 class SampleKinds:

@@ -11,10 +11,7 @@ from mpslint.semantics.syntax.cuda_arms import holds_word
 from mpslint.semantics.syntax.expressions import root_name
 from mpslint.semantics.syntax.index import statements, walk
 from mpslint.semantics.syntax.node_kinds import of_kinds
-from mpslint.semantics.syntax.parameters import (
-    defaults_of,
-    explicit_parameters,
-)
+from mpslint.semantics.syntax.parameters import defaults_of, explicit_parameters
 from mpslint.semantics.terms.device_text import TYPED
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.machines import ALL, CUDA, PORTED

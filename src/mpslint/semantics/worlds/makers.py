@@ -40,7 +40,6 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
-_KNOWN_DATA = frozenset({SEQUENCE, STREAMED, ARRAY, TENSOR})
 _OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
 """Factories whose tensor has no dimensions where it is made of a number."""
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from mpslint.facts.arrays import INTEGER
 from mpslint.facts.machines import NOT_ON_MPS
+from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.handed_on import handed_on
 from mpslint.semantics.worlds.joining import join
@@ -54,7 +55,7 @@ class Parameters(Expressions):
         """What parameters stand for: the callers' arguments joined, the default where one leaves
         it out or nobody is seen to call. Of a flag it counts where `all_seen` callers are."""
         arguments = function.node.args
-        positional = [*arguments.posonlyargs, *arguments.args]
+        positional = positional_parameters(arguments)
         defaults: dict[str, ast.expr] = {
             item.arg: default
             for item, default in zip(

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.node_kinds import of_kinds
+from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.terms.facts_known import backend_word
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.foreign import foreign
@@ -150,7 +151,7 @@ class Function:
     def handing_on(self) -> Iterator[ast.expr]:
         """What is called in it with a parameter of its own."""
         given = self.node.args
-        own = {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+        own = {one.arg for one in explicit_parameters(given)}
         own |= {one.arg for one in (given.vararg, given.kwarg) if one is not None}
         for call in of_kinds(self.node, (ast.Call,)):
             assert isinstance(call, ast.Call)

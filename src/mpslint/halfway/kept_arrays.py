@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.basics.brief import brief
+from mpslint.halfway.unread_arrays import NOT_MOVED
 from mpslint.halfway.wide_moves import moved_by
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.wide.sample_values import WIDE
 
@@ -36,7 +38,8 @@ class KeptArrays:
 
     def around(self, path: str) -> dict[str, str]:
         """By name what a file moves that one of the files which it leads to keeps as float64, and
-        that file. What the file itself, or a second one, keeps under this name may be meant."""
+        that file; not what the file itself, or a second one, keeps under this name as well, and
+        which may be meant."""
         text = self._files.text_of(path)
         moved = _MOVED.findall(text) if b"torch" in text else []
         names = {name for pair in moved for name in pair if len(name) > _SHORT}
@@ -57,16 +60,16 @@ class KeptArrays:
             for alias in node.names
         }
         for call in walk(tree):
-            moved = moved_by(frozenset(), call) if isinstance(call, ast.Call) else None
-            if moved is call and isinstance(call, ast.Call):
+            if not isinstance(call, ast.Call):
+                continue
+            moved = moved_by(frozenset(), call)
+            if moved is call:  # `torch.tensor(POINTS, device=device)`
                 moved = call.args[0] if call.args else None
-            is_named = isinstance(moved, ast.Name) and moved.id in taken
-            name = moved.attr if isinstance(moved, ast.Attribute) else ""
-            name = moved.id if is_named and isinstance(moved, ast.Name) else name
-            if name in kept and isinstance(call, ast.Call):
-                said = f"is float64 as {os.path.basename(kept[name])} keeps it"
-                text = brief(ast.unparse(call), _SEES)
-                yield call.lineno, f"{text} {said}, which cannot be moved to MPS"
+            name = last_name(moved) if moved is not None else None
+            is_kept = isinstance(moved, ast.Attribute) or name in taken
+            if name is not None and name in kept and is_kept:
+                said = f"is float64 as {os.path.basename(kept[name])} keeps it, which {NOT_MOVED}"
+                yield call.lineno, f"{brief(ast.unparse(call), _SEES)} {said}"
 
     def _is_wide(self, path: str, name: bytes) -> bool:
         if _MAKES.search(self._files.text_of(path)) is None:

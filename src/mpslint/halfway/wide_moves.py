@@ -89,6 +89,8 @@ def _prepared(tree: ast.Module) -> frozenset[str]:
 
 
 def moved_by(prepared: frozenset[str], call: ast.Call) -> ast.expr | None:
+    """What a call moves, or a module keeps of what it is given by it, where no dtype is told: the
+    call itself, where that makes what it moves. `prepared`: functions of a name that do so."""
     function = call.func
     told = {one.arg: one.value for one in call.keywords}
     kept = _kept_by(call, told)

@@ -211,21 +211,21 @@ class Together:
                 break
 
     def _cast_first_on_ways(self) -> bool:
-        """Lets files go along with others that bring tensors to MPS; whether some do so since, or
-        need not any more."""
+        """Lets files that cast too late cast first as long as others of their programs bring
+        tensors to MPS; whether that is now otherwise for one."""
         for path, job in self._jobs.items():
             if path not in self._late:
                 project = self._project_of(job.settings, {})
                 self._late[path] = casts_late(path, job.data, project)
         kept = self._watched - self._fixable
         late = [path for path, is_there in self._late.items() if is_there and path not in kept]
-        again = [
-            path
+        again = {
+            path: goes
             for path, goes in along(late, self._made, self._programs).items()
             if self._fixing[path].for_port != goes
-        ]
-        for path in again:
-            self._fixing[path].for_port ^= True
+        }
+        for path, goes in again.items():
+            self._fixing[path].for_port = goes
             self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
             if self._made[path].applied:
                 self._watched.discard(path)

@@ -199,8 +199,8 @@ class Elsewhere(Protocol):
         hold what is given. What each call `is_asked` for is said by who is not seen as well."""
 
     def calls(self, path: str, name: str) -> tuple[ast.Call | None, ...]:
-        """The calls of the function or class `name` of the file at `path` by other files of the
-        project, as they are written; None for a use of it that may lead to any."""
+        """The calls of the function, class or method (`Net.run`) `name` of the file at `path` by
+        other files of the project, as they are written; None for a use that may lead to any."""
 
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         """Whether the file's class `name` is the base of others, all of which have their own

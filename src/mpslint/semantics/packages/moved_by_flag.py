@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.parameters import explicit_parameters, given_for
+from mpslint.semantics.terms.facts_known import NONE, backend_word
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.syntax.index import FunctionNode
 
 _MOVING = "calls that move by a flag of the file"
 _WORDS = (b"cuda",)
@@ -51,7 +52,7 @@ def _moved(context: Context) -> list[tuple[ast.Call, ast.expr]]:
 
 
 def _find(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
-    known: dict[str, tuple[FunctionNode, frozenset[str]] | None] = {}
+    known: dict[str, tuple[ast.arguments, list[str]] | None] = {}
     for call in context.index.of(ast.Call):
         given = [*call.args, *(one.value for one in call.keywords)]
         if len(given) < 2 or not any(isinstance(one, ast.Name | ast.Attribute) for one in given):
@@ -67,21 +68,21 @@ def _find(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
             yield call, flag
 
 
-def _mover(context: Context, name: str) -> tuple[FunctionNode, frozenset[str]] | None:
-    """A function of another file that moves one parameter where another is true, and the names of
-    those that decide."""
+def _mover(context: Context, name: str) -> tuple[ast.arguments, list[str]] | None:
+    """The parameters of a function of another file that moves one of them where another is true,
+    and the names of those that decide, in order."""
     found = context.definition_elsewhere(name, _WORDS)
     made = found.bindings[0].node if found is not None and len(found.bindings) == 1 else None
     if not isinstance(made, FUNCTIONS):
         return None
-    taken = {one.arg for one in (*made.args.posonlyargs, *made.args.args, *made.args.kwonlyargs)}
-    deciding = frozenset(
+    taken = [one.arg for one in explicit_parameters(made.args)]
+    deciding = {
         node.test.id
         for node in walk(made)
         if isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Name)
-        if node.test.id in taken and _moves(node, taken - {node.test.id})
-    )
-    return (made, deciding) if deciding else None
+        if node.test.id in taken and _moves(node, {*taken} - {node.test.id})
+    }
+    return (made.args, [one for one in taken if one in deciding]) if deciding else None
 
 
 def _moves(choice: ast.If | ast.IfExp, taken: set[str]) -> bool:
@@ -99,22 +100,17 @@ def _moves(choice: ast.If | ast.IfExp, taken: set[str]) -> bool:
 
 
 def _names_cuda(move: ast.Call) -> bool:
-    given = [*move.args, *(one.value for one in move.keywords)]
-    texts = [one.value for one in given if isinstance(one, ast.Constant)]
-    return any(isinstance(one, str) and one.startswith("cuda") for one in texts)
+    given = (*move.args, *(one.value for one in move.keywords))
+    return any(backend_word(one) == "cuda" for one in given)
 
 
 def _flag_of(
-    context: Context, call: ast.Call, mover: FunctionNode, deciding: frozenset[str]
+    context: Context, call: ast.Call, parameters: ast.arguments, deciding: list[str]
 ) -> ast.expr | None:
     """What a call gives as the flag, where that says that CUDA is there."""
-    if any(isinstance(one, ast.Starred) for one in call.args):
-        return None
-    names = [one.arg for one in (*mover.args.posonlyargs, *mover.args.args)]
-    given = dict(zip(names, call.args, strict=False))
-    given |= {one.arg: one.value for one in call.keywords if one.arg is not None}
-    for name in deciding & given.keys():
-        facts = context.guards.implied(given[name], True)
+    for name in deciding:
+        given = given_for(parameters, call, name, skipped=0)
+        facts = context.guards.implied(given, True) if given is not None else NONE
         if "cuda" in facts and "impossible" not in facts:
-            return given[name]
+            return given
     return None

@@ -94,8 +94,8 @@ class Project(Protocol):
         given (`kept`) himself."""
 
     def calls(self, name: str) -> tuple[ast.Call | None, ...]:
-        """The calls of the function or class `name` of this file by other files of the project, as
-        they are written; None for a use of it that may lead to any."""
+        """The calls of the function, class or method (`Net.run`) `name` of this file by other files
+        of the project, as they are written; None for a use that may lead to any."""
 
 
 class Core:

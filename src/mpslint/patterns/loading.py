@@ -10,6 +10,7 @@ from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.kept_entries import named_at
 from mpslint.patterns.loaded_beside import meets_unplaced
+from mpslint.patterns.loaded_modules import is_module, modules_of
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.only_copied import (
     is_plain_entry,
@@ -46,9 +47,6 @@ _MOVES = ("to", "cuda", "cpu", "mps")
 _RANDOM = b"rng_state"
 _OF_DEVICES = (b"cuda", b"device", b"mps", b"accelerat")
 _ON_HOST = "what a Mac has saved on MPS would be kept on the CPU"
-_MODULE_METHODS = frozenset(
-    {"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"}
-)
 
 
 def add_map_location(context: Context, call: ast.Call) -> Fix | None:
@@ -90,7 +88,7 @@ def _place(context: Context, call: ast.Call, host: str, torch: str | None) -> Re
         name = names.pop() if len(names) == 1 else None
         if name is not None:
             return Reference(name, False, ())
-    elif not beside and _is_module(context, call) and not _is_moved(context, call):
+    elif not beside and _goes_to_its_inputs(context, call):
         device = _of_inputs(context, call)
         if device is not None:
             return device
@@ -263,7 +261,7 @@ def _is_moved_at_once(context: Context, call: ast.Call) -> bool:
         if not isinstance(outer, ast.Call) or outer.func is not method:
             return False
         if method.attr in ("to", "cuda"):
-            return _is_module(context, call)
+            return is_module(context, call)
         node = outer
     return False
 
@@ -275,7 +273,7 @@ def _is_moved(context: Context, call: ast.Call) -> bool:
         return parent.attr in _MOVES
     if not isinstance(parent, ast.Assign):
         return False
-    spelled = {ast.unparse(target) for target in parent.targets}
+    spelled = {ast.unparse(kept) for kept in (*parent.targets, *modules_of(context, call))}
     function = context.index.function(call)
     return any(
         isinstance(move.func, ast.Attribute)
@@ -312,6 +310,18 @@ def _arm(test: ast.If, call: ast.Call) -> bool:
     return not test.orelse or call.lineno < test.orelse[0].lineno
 
 
+def _goes_to_its_inputs(context: Context, call: ast.Call) -> bool:
+    """Whether a module is loaded, itself or beside what may lie on any device, that nothing moves
+    later."""
+    if not is_module(context, call) or _is_moved(context, call):
+        return False
+    statement, around = context.index.parents[call], context.index.function(call)
+    held = statement.targets if isinstance(statement, ast.Assign) else []
+    return _RANDOM not in context.source.data and not any(
+        _is_made_an_array(context, one.id, around) for one in held if isinstance(one, ast.Name)
+    )
+
+
 def _of_inputs(context: Context, call: ast.Call) -> Reference | None:
     """The device that the file moves tensors to where it calls what is loaded: the one at hand,
     or one that fixes select for `.cuda()`; None where there is no such, or another as well."""
@@ -332,31 +342,6 @@ def _of_inputs(context: Context, call: ast.Call) -> Reference | None:
     if not moves or gated or any("cuda" not in text for text in moved_to):
         return None
     return reference(context, call)
-
-
-def _is_module(context: Context, call: ast.Call) -> bool:
-    """Whether what is loaded is used as a module: it is called so, or called, or asked for its
-    parameters."""
-    if (context.resolve(call.func) or "") == "torch.jit.load":
-        return True
-    parent = context.index.parents[call]
-    if isinstance(parent, ast.Attribute):
-        return parent.attr in _MODULE_METHODS
-    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
-        return False
-    spelled = ast.unparse(parent.targets[0])
-    last = spelled.rsplit(".", 1)[-1].lower()
-    if any(word in last for word in ("model", "net", "encoder", "decoder", "generator")):
-        return not any(word in last for word in ("state", "dict", "ckpt", "checkpoint", "path"))
-    if not isinstance(parent.targets[0], ast.Name):
-        return False
-    for use in context.index.names.get(spelled, ()):
-        outer = context.index.parents[use]
-        if isinstance(outer, ast.Attribute) and outer.attr in _MODULE_METHODS:
-            return True
-        if isinstance(outer, ast.Call) and outer.func is use:
-            return True
-    return False
 
 
 def _behind(context: Context, call: ast.Call, last: ast.expr) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.syntax.options import destination
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices.devices import Slot
@@ -29,7 +31,9 @@ def compared_with_cuda(context: Context, node: ast.AST) -> str:
 def asked_for_by_name(context: Context, slot: Slot) -> str:
     """Why another default of an option would choose nothing: the program asks the machine for CUDA
     and the option for the word, `torch.cuda.is_available() and args.device == "cuda"`; or empty."""
-    dest = _destination(slot.node) if slot.kind == "option" else None
+    dest = None
+    if slot.kind == "option" and isinstance(slot.node, ast.Call):
+        dest = destination(slot.node)
     if dest is None:
         return ""
     for both in context.index.of(ast.BoolOp):
@@ -50,17 +54,6 @@ def _names_cuda(test: ast.expr, dest: str) -> bool:
     named = any(isinstance(one, ast.Attribute) and one.attr == dest for one in sides)
     words = [one.value for one in sides if isinstance(one, ast.Constant)]
     return named and any(isinstance(word, str) and word.startswith("cuda") for word in words)
-
-
-def _destination(call: ast.AST) -> str | None:
-    """`device` of `add_argument("-d", "--device")`."""
-    words = [
-        item.value
-        for item in getattr(call, "args", [])
-        if isinstance(item, ast.Constant) and isinstance(item.value, str)
-    ]
-    long = next((word[2:] for word in words if word.startswith("--")), None)
-    return long.replace("-", "_") if long is not None else None
 
 
 def _compares_device(test: ast.expr) -> bool:

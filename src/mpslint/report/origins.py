@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.records import NamedTuple
 from mpslint.report.meaning import node_of, nodes_at
 from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS
+from mpslint.semantics.syntax.options import flag, options
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -141,24 +142,9 @@ def _attribute(context: Context, name: ast.Attribute) -> Origin | None:
 
 def _option(context: Context, name: ast.Attribute) -> Origin | None:
     """`args.cuda`: the option of the command line that fills it."""
-    for call in context.index.calls.get("add_argument", ()):
-        if destination_of(call) == name.attr:
-            return Origin("switch", _path(context), call.lineno, flag_of(call), "local")
+    for call in options(context.index, name.attr):
+        return Origin("switch", _path(context), call.lineno, flag(call), "local")
     return None
-
-
-def flag_of(call: ast.Call) -> str:
-    """What a user writes for the option that an `add_argument` call declares."""
-    flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-    return next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else "")
-
-
-def destination_of(call: ast.Call) -> str | None:
-    """The attribute that an `add_argument` call fills."""
-    for keyword in call.keywords:
-        if keyword.arg == "dest" and isinstance(keyword.value, ast.Constant):
-            return str(keyword.value.value)
-    return flag_of(call).lstrip("-").replace("-", "_") or None
 
 
 def _selection(context: Context, node: ast.AST) -> Origin | None:
@@ -167,7 +153,7 @@ def _selection(context: Context, node: ast.AST) -> Origin | None:
     child: ast.AST = node
     for parent in (node, *context.index.ancestors(node)):
         if isinstance(parent, ast.Call) and _is_option(parent) and child is not parent:
-            return Origin("selection", path, parent.lineno, flag_of(parent), "option")
+            return Origin("selection", path, parent.lineno, flag(parent), "option")
         if isinstance(parent, ast.arguments):
             return _parameter(context, parent, child)
         if isinstance(parent, ast.Assign | ast.AnnAssign):

@@ -7,8 +7,8 @@ import os
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from mpslint.report.origins import destination_of
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.options import destination
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -77,7 +77,7 @@ def _option_uses(context: Context, origin: Origin) -> list[ast.expr]:
     """`args.device` for `--device`."""
     for call in context.index.calls.get("add_argument", ()):
         if call.lineno == origin.row:
-            attributes = context.index.attributes.get(destination_of(call) or "", ())
+            attributes = context.index.attributes.get(destination(call) or "", ())
             return [found for found in attributes if isinstance(found.ctx, ast.Load)]
     return []
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.options import options
 from mpslint.semantics.terms.facts_known import BACKENDS, OTHER_DEVICES
 
 if TYPE_CHECKING:
@@ -151,12 +152,10 @@ def _is_stored(context: Context, name: str) -> bool:
 
 def _is_default(context: Context, name: str) -> bool:
     """Whether an option of the program is a choice of a device unless somebody says another."""
-    for call in context.index.calls.get("add_argument", ()):
-        words = [one.value for one in call.args if isinstance(one, ast.Constant)]
-        if any(isinstance(one, str) and one.lstrip("-").replace("-", "_") == name for one in words):
-            given = keyword(call, "default")
-            if given is not None and not isinstance(given, ast.Constant):
-                return True
-            if isinstance(given, ast.Constant) and backend_of(given.value) == _CUDA:
-                return True
+    for call in options(context.index, name):
+        given = keyword(call, "default")
+        if given is not None and not isinstance(given, ast.Constant):
+            return True
+        if isinstance(given, ast.Constant) and backend_of(given.value) == _CUDA:
+            return True
     return False

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.destinations.sure_devices import always_runs, surely_device, written_texts
-from mpslint.semantics.loops.single_turns import destinations
+from mpslint.semantics.syntax.options import options
 from mpslint.semantics.terms.device_text import TYPED
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def _written(context: Context, device: ast.Name | ast.Attribute) -> Iterator[ast
 
 def _offered(context: Context, option: str) -> Iterator[ast.expr]:
     """What an option of the command line is by default, and may be."""
-    for call in context.index.calls.get("add_argument", ()):
-        for keyword in call.keywords if option in destinations(call) else ():
+    for call in options(context.index, option):
+        for keyword in call.keywords:
             if keyword.arg == "default":
                 yield keyword.value
             elif keyword.arg == "choices" and isinstance(keyword.value, ast.List | ast.Tuple):

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.names.flow import leaves
 from mpslint.semantics.purpose.arm_tests import tests_around
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.options import options
 from mpslint.semantics.syntax.parameters import (
     defaults_of,
     explicit_parameters,
     positional_parameters,
 )
-from mpslint.semantics.uses.switch_defaults import destination
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -147,8 +147,7 @@ def _is_given_by_default(
     if isinstance(number, ast.Attribute):
         return any(
             keyword.arg == "default" and not _is_none(keyword.value)
-            for option in context.index.calls.get("add_argument", ())
-            if destination(option) == number.attr
+            for option in options(context.index, number.attr)
             for keyword in option.keywords
         )
     function = context.index.function(call)

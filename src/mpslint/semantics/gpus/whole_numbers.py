@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import names_in
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.options import options
 from mpslint.semantics.uses.attribute_stores import Unknown, stored
 from mpslint.semantics.uses.defined import asked_for
-from mpslint.semantics.uses.switch_defaults import destination
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,17 +103,15 @@ class Numbers:
             self._asked.remove((context, name))
 
     def _kept(self, context: Context, name: str, depth: int) -> bool | None:
-        options = [
-            one for one in context.index.calls.get("add_argument", ()) if destination(one) == name
-        ]
+        added = [*options(context.index, name)]
         try:
             values = stored(context, name)
         except Unknown:
             return False
-        if not options and not values:
+        if not added and not values:
             return None
         listed = [one for value in values for one in _parts(value)]
-        return all(map(_takes_numbers, options)) and all(
+        return all(map(_takes_numbers, added)) and all(
             self.is_one(context, one, depth - 1) for one in listed
         )
 

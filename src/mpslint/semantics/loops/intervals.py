@@ -7,8 +7,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.loops.single_turns import destinations
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.options import options
 
 if TYPE_CHECKING:
     from mpslint.semantics.syntax.index import Index
@@ -84,9 +84,8 @@ def numbers(index: Index, node: ast.expr) -> set[int]:
 
 
 def _defaults(index: Index, option: str) -> Iterator[ast.expr]:
-    for call in index.calls.get("add_argument", ()):
-        if option in destinations(call):
-            yield from (keyword.value for keyword in call.keywords if keyword.arg == "default")
+    for call in options(index, option):
+        yield from (keyword.value for keyword in call.keywords if keyword.arg == "default")
 
 
 def _settings(index: Index, attribute: ast.Attribute) -> Iterator[ast.expr]:

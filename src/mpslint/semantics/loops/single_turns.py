@@ -7,6 +7,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import last_name
+from mpslint.semantics.syntax.options import options
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -25,8 +26,7 @@ def turns_once(context: Context, loop: Loop) -> bool:
         return False
     defaults = [
         keyword.value
-        for call in context.index.calls.get("add_argument", ())
-        if turns.attr in destinations(call)
+        for call in options(context.index, turns.attr)
         for keyword in call.keywords
         if keyword.arg == "default"
     ]
@@ -48,14 +48,3 @@ def takes_all_at_once(loop: ast.AST) -> bool:
         and isinstance(drawn.keywords[0].value, ast.Constant)
         and drawn.keywords[0].value.value is None
     )
-
-
-def destinations(option: ast.Call) -> list[str]:
-    """What `argparse` may call an option."""
-    named = [keyword.value for keyword in option.keywords if keyword.arg == "dest"]
-    texts = [
-        item.value
-        for item in named or option.args
-        if isinstance(item, ast.Constant) and isinstance(item.value, str)
-    ]
-    return [text.lstrip("-").replace("-", "_") for text in texts]

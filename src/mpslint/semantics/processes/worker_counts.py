@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.names.assigned import Assigned
 from mpslint.semantics.names.unpacked import bound_part
+from mpslint.semantics.syntax.options import options
 from mpslint.semantics.syntax.parameters import given_for
-from mpslint.semantics.uses.switch_defaults import destination
 from mpslint.semantics.worlds.machines import MAC
 
 if TYPE_CHECKING:
@@ -154,13 +154,9 @@ class WorkerCounts:
         if found is not None:
             return self._some(context, found, depth - 1)
         for where in self._program.contexts if self._program is not None else (context,):
-            options = [
-                call
-                for call in where.index.calls.get("add_argument", ())
-                if destination(call) == node.attr
-            ]
-            if len(options) == 1:
-                named = {item.arg: item.value for item in options[0].keywords}
+            found = [*options(where.index, node.attr)]
+            if len(found) == 1:
+                named = {item.arg: item.value for item in found[0].keywords}
                 return (
                     self._some(where, named["default"], depth - 1) if "default" in named else None
                 )

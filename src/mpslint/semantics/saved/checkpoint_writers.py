@@ -18,6 +18,7 @@ from mpslint.semantics.saved.numbered_files import numbered_place
 from mpslint.semantics.saved.written_by_helpers import only_fills_a_gap, written_by_helpers
 from mpslint.semantics.syntax.expressions import argument, names_in
 from mpslint.semantics.syntax.index import LOOPS
+from mpslint.semantics.syntax.options import options
 from mpslint.semantics.syntax.order import precedes
 from mpslint.semantics.terms.value import Kind
 
@@ -395,8 +396,7 @@ def all_made_of_numbers(context: Context, file_name: str) -> bool | None:
 def _option_defaults(context: Context, destination: str) -> list[object]:
     return [
         keyword.value.value
-        for call in context.index.calls.get("add_argument", ())
-        if any(isinstance(a, ast.Constant) and a.value == f"--{destination}" for a in call.args)
+        for call in options(context.index, destination)
         for keyword in call.keywords
         if keyword.arg == "default" and isinstance(keyword.value, ast.Constant)
     ]

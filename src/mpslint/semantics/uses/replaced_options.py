@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import walk
-from mpslint.semantics.uses.switch_defaults import destination
+from mpslint.semantics.syntax.options import destination
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.options import options
 from mpslint.semantics.syntax.parameters import positional_parameters
 from mpslint.semantics.syntax.saying import SAYING
 from mpslint.semantics.uses.leftovers import is_never_default
@@ -207,12 +208,8 @@ class _Defaults:
             return None
         key = asked.slice if isinstance(asked, ast.Subscript) else None
         name = asked.attr if isinstance(asked, ast.Attribute) else getattr(key, "value", None)
-        found = [
-            call
-            for call in self._context.index.calls.get("add_argument", ())
-            if destination(call) == name
-        ]
-        if name is None or len(found) != 1:
+        found = [*options(self._context.index, name)] if name is not None else []
+        if len(found) != 1:
             return None
         named = {keyword.arg: keyword.value for keyword in found[0].keywords}
         if "default" in named:
@@ -229,15 +226,3 @@ def _gives(call: ast.Call, name: str, place: int | None) -> bool:
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         return True
     return place is not None and len(call.args) > place
-
-
-def destination(call: ast.Call) -> str | None:
-    """`no_cuda` of `add_argument("--no-cuda")`."""
-    for keyword in call.keywords:
-        if keyword.arg == "dest":
-            return str(keyword.value.value) if isinstance(keyword.value, ast.Constant) else None
-    values = [item.value for item in call.args if isinstance(item, ast.Constant)]
-    texts = [value for value in values if isinstance(value, str)]
-    long = next((text for text in texts if text.startswith("--")), None)
-    chosen = long or (texts[0] if texts else None)
-    return chosen.lstrip("-").replace("-", "_") if chosen else None

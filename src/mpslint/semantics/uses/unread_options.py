@@ -7,16 +7,17 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS
-from mpslint.semantics.uses.switch_defaults import destination
+from mpslint.semantics.syntax.options import destination
+from mpslint.semantics.uses.parsed_answers import (
+    PARSING,
+    answers_of,
+    gives_all,
+    is_only_asked,
+)
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.worlds.events import Event
-
-_PARSING = ("parse_args", "parse_known_args")
-# Fact: `argparse`, `_AttributeHolder` and `_ActionsContainer`.
-_ALL = frozenset({"__dict__", "_get_kwargs", "_actions", "_option_string_actions"})
-"""Attributes of a parser, or of its answers, that have all options at once."""
 
 
 def is_unread_option(context: Context, statement: ast.stmt) -> bool:
@@ -33,7 +34,7 @@ def is_unread_option(context: Context, statement: ast.stmt) -> bool:
         for text in context.index.strings
     ):
         return False
-    answers = _answers(context, name) if _is_only_asked(context, parser.id) else None
+    answers = answers_of(context, name) if is_only_asked(context, parser.id) else None
     return bool(answers) and not any(
         not isinstance(use.value, ast.Name) or use.value.id in answers  # type: ignore[operator]
         for use in context.index.attributes.get(name, ())
@@ -52,7 +53,7 @@ def option_at(context: Context, row: int) -> str | None:
 
 
 def _answers_stay(context: Context) -> bool:
-    for call in (call for word in _PARSING for call in context.index.calls.get(word, ())):
+    for call in (call for word in PARSING for call in context.index.calls.get(word, ())):
         kept = context.index.parents[call]
         if isinstance(kept, ast.Return):
             continue
@@ -83,7 +84,7 @@ def _is_seen(context: Context, use: ast.Name) -> bool:
     they are given back, or to a function that can be looked at."""
     parent = context.index.parents[use]
     if isinstance(parent, ast.Attribute):
-        return not _gives_all(parent)
+        return not gives_all(parent)
     if isinstance(parent, ast.Return):
         return True
     call = context.index.parents[parent] if isinstance(parent, ast.keyword) else parent
@@ -112,7 +113,7 @@ def is_followed_option(context: Context, event: Event) -> bool:
     parser = call.func.value
     if call.func.attr != "add_argument" or not isinstance(parser, ast.Name):
         return False
-    answers = _answers(context, name) if _is_only_asked(context, parser.id) else None
+    answers = answers_of(context, name) if is_only_asked(context, parser.id) else None
     reads = [
         use
         for use in context.index.attributes.get(name, ())
@@ -130,65 +131,3 @@ def _is_seen_through(context: Context, use: ast.Attribute) -> bool:
         is_move = isinstance(called, ast.Attribute) and called.attr == "to"
         return is_move or context.resolve(called) == "torch.device"
     return isinstance(parent, ast.IfExp | ast.Compare | ast.FormattedValue)
-
-
-def _answers(context: Context, option: str) -> set[str] | None:
-    """The names in which all answers of parsers are kept; None where more than attributes of them
-    may be taken, or that of this option in a way that is not seen."""
-    found = [call for word in _PARSING for call in context.index.calls.get(word, ())]
-    names: set[str] = set()
-    for call in found:
-        kept = context.index.parents[call]
-        if not isinstance(kept, ast.Assign) or len(kept.targets) != 1:
-            return None
-        target = kept.targets[0]
-        if isinstance(target, ast.Tuple) and target.elts:
-            target = target.elts[0]  # The rest of `parse_known_args` is a list of texts.
-        if not isinstance(target, ast.Name):
-            return None
-        names.add(target.id)
-    elsewhere, path = context.elsewhere, context.source.path
-    for name in names:
-        if not _is_only_asked(context, name, option):
-            return None
-        is_of_module = name in context.names.module.bindings
-        if is_of_module and elsewhere is not None and elsewhere.takes(path, name):
-            return None
-    return names
-
-
-def _is_only_asked(context: Context, name: str, option: str | None = None) -> bool:
-    """Whether of what a name holds attributes alone are taken, be it by `getattr`, or it is
-    printed: nobody else gets hold of it. `option`: nor of this one by `getattr`."""
-    around = [
-        context.index.parents[use]
-        for use in context.index.names.get(name, ())
-        if isinstance(use.ctx, ast.Load)
-    ]
-    return all(
-        not _gives_all(one)
-        if isinstance(one, ast.Attribute)
-        else isinstance(one, ast.FormattedValue) or _asks_for_another(one, name, option)
-        for one in around
-    )
-
-
-def _asks_for_another(call: ast.AST, holder: str, option: str | None) -> bool:
-    """`getattr(args, "use_amp", False)`, `print(args)`"""
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        return False
-    if call.func.id == "print":
-        return True
-    first, second = (*call.args[:2], None, None)[:2]
-    return (
-        call.func.id in ("getattr", "hasattr")
-        and isinstance(first, ast.Name)
-        and first.id == holder
-        and isinstance(second, ast.Constant)
-        and second.value != option
-    )
-
-
-def _gives_all(attribute: ast.Attribute) -> bool:
-    """`start(**args.__dict__)`, `dict(args._get_kwargs())`"""
-    return attribute.attr in _ALL

@@ -53,7 +53,10 @@ class Tree:
     def of(self, source: SourceFile) -> ast.Module:
         """The tree of a text. Raises `BadSource` as `source.parse` does."""
         tree = self._tree
-        if tree is None or not self._mended(tree, source):
+        if tree is not None and self._mended(tree, source):
+            # What others keep of the text before, they keep with its module.
+            tree = ast.Module(tree.body, tree.type_ignores)
+        else:
             tree = source.parse()
         # Of a text that cannot be parsed nothing is kept: the next one is held against the last
         # that could.

@@ -70,36 +70,6 @@ def fits(signature: Signature, call: ast.Call) -> bool:
     return given >= signature.needed
 
 
-def bindings_of(tree: ast.AST, name: str) -> list[ast.AST]:
-    """What may give a name a value anywhere in a file, but for the bodies of classes, whose names
-    nobody else sees."""
-    found: list[ast.AST] = []
-    todo: list[tuple[ast.AST, bool]] = [(tree, False)]
-    while todo:
-        node, in_class = todo.pop()
-        if not in_class and _binds(node, name):
-            found.append(node)
-        inner = isinstance(node, ast.ClassDef) or (in_class and not isinstance(node, FUNCTIONS))
-        todo += [(child, inner) for child in ast.iter_child_nodes(node)]
-    return found
-
-
-def _binds(node: ast.AST, name: str) -> bool:
-    if isinstance(node, ast.Name):
-        return node.id == name and not isinstance(node.ctx, ast.Load)
-    if isinstance(node, ast.alias):
-        return (node.asname or node.name.partition(".")[0]) == name
-    if isinstance(node, ast.arg):
-        return node.arg == name
-    if isinstance(node, ast.Global | ast.Nonlocal):
-        return name in node.names
-    if isinstance(node, ast.MatchMapping):
-        return node.rest == name
-    if isinstance(node, (*_NAMED, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-        return node.name == name
-    return False
-
-
 def way_to(root: ast.AST, wanted: ast.AST) -> list[ast.AST]:
     """The nodes from one down to another that stands in it, both among them; empty: it does not."""
     todo: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(root, ())]

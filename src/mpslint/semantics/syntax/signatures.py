@@ -7,16 +7,12 @@ import ast
 from collections.abc import Callable, Iterator
 
 from mpslint.facts.classes import PLAIN_BASES
+from mpslint.semantics.syntax.bound_in_module import bindings_of, may_be_rebound
 from mpslint.semantics.syntax.expressions import last_name
-from mpslint.semantics.syntax.fitting import ANYTHING, Signature, bindings_of, signature_of
+from mpslint.semantics.syntax.fitting import ANYTHING, Signature, signature_of
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
 
 _MADE, _NEW = "__init__", "__new__"
-_TABLES = frozenset({"globals", "locals", "vars"})
-"""What gives the table of a module's names, which may be changed."""
-_CHANGING = frozenset({"update", "setdefault", "pop"})
-_OBJECTS = frozenset({"self", "cls", "args"})
-"""What has attributes of its own, and is no module."""
 Elsewhere = Callable[[str], Signature | None]
 
 
@@ -29,14 +25,14 @@ def constructor_in(body: list[ast.stmt]) -> ast.FunctionDef | None:
 def certain_signature(tree: ast.Module, name: str, elsewhere: Elsewhere) -> Signature | None:
     """What `name` of a module can be given, whoever asks; None: that is not certain. `elsewhere`
     says the same of a name that the module imports, as it is qualified here."""
-    if any(map(may_rebind, walk(tree))):
+    if may_be_rebound(tree):
         return None
     return _signature(tree, name, elsewhere, frozenset())
 
 
 def is_bound_nowhere(tree: ast.Module, name: str) -> bool:
     """Whether nothing in a module gives `name` a value, nor may do so without naming it."""
-    return not bindings_of(tree, name) and not any(map(may_rebind, walk(tree)))
+    return not bindings_of(tree, name) and not may_be_rebound(tree)
 
 
 def imported_as(tree: ast.Module, name: str) -> str | None:
@@ -112,23 +108,3 @@ def _given_to(node: ast.ClassDef) -> Iterator[str]:
             name = item.attr
         if name in (_MADE, _NEW):
             yield name
-
-
-def may_rebind(item: ast.AST) -> bool:
-    """Whether a node may give names of its module other values, without naming them."""
-    if isinstance(item, ast.alias):
-        return item.name == "*"
-    if isinstance(item, ast.Subscript):
-        return _is_table(item.value) and not isinstance(item.ctx, ast.Load)
-    if isinstance(item, ast.Attribute):
-        return item.attr in _CHANGING and _is_table(item.value)
-    if not isinstance(item, ast.Call) or not isinstance(item.func, ast.Name):
-        return False
-    if item.func.id == "setattr" and item.args:
-        owner = item.args[0]
-        return not isinstance(owner, ast.Name) or owner.id not in _OBJECTS
-    return item.func.id == "exec"
-
-
-def _is_table(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and last_name(node.func) in _TABLES

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.syntax.index import walk
 from mpslint.semantics.syntax.ways_through import always_run
-
-if TYPE_CHECKING:
-    from mpslint.semantics.wide.class_parts import Function
+from mpslint.semantics.wide.class_parts import Function
 
 EACH, APPENDED, STORED = "each", "appended", "stored"
 """How a name is given something, beside the place in a row: one of many turns, an item put behind
@@ -31,14 +29,31 @@ class Binding(NamedTuple):
 
 Bindings = dict[str, list[Binding]]
 """By the name, or by an attribute as it is spelled."""
+Scope = Function | ast.Module | ast.ClassDef
+_GIVING: frozenset[type] = frozenset(
+    {ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.NamedExpr, ast.With, ast.Call}
+)
+"""What gives a name something."""
+_known: WeakKeyDictionary[ast.Module, dict[int, Bindings]] = WeakKeyDictionary()
+"""Of the trees that somebody keeps: several ask for the kinds of a file, one after the other."""
 
 
-def bindings_of(scope: Function | ast.Module | ast.ClassDef) -> Bindings:
+def bindings_of(scope: Scope, tree: ast.Module) -> Bindings:
+    """Those of a module, or of a function or class in its `tree`."""
+    known = _known.setdefault(tree, {})
+    found = known.get(id(scope))
+    if found is None:
+        found = known[id(scope)] = _bindings_of(scope)
+    return found
+
+
+def _bindings_of(scope: Scope) -> Bindings:
     found: Bindings = {}
     sure = set(map(id, always_run(scope.body)))
     for node in walk(scope):
-        for name, binding in _given(node, id(node) in sure):
-            found.setdefault(name, []).append(binding)
+        if node.__class__ in _GIVING:
+            for name, binding in _given(node, id(node) in sure):
+                found.setdefault(name, []).append(binding)
     for some in found.values():
         some.sort(key=lambda one: one.row)
     return found

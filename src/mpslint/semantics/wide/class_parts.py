@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.syntax.parameters import explicit_parameters
 from mpslint.semantics.wide.sample_values import (
     ANY,
@@ -61,6 +63,18 @@ def parts_named(klass: ast.ClassDef) -> frozenset[str]:
     return frozenset(found)
 
 
+def inherited(
+    classes: dict[str, ast.ClassDef], klass: ast.ClassDef, name: str, *, above: bool
+) -> Function | None:
+    """A method of a class, or of one that it is derived from in its file; that alone: `above`."""
+    found = method_of(klass, name) if not above else None
+    for base in klass.bases if found is None and name else ():
+        other = classes.get(ast.unparse(base))
+        if other is not None and other is not klass and found is None:
+            found = method_of(other, name)
+    return found
+
+
 def is_static(method: Function) -> bool:
     return any(ast.unparse(one) == "staticmethod" for one in method.decorator_list)
 
@@ -84,7 +98,19 @@ def told_parts(node: ast.expr | None) -> list[str | None] | None:
     return [annotated(one) for one in node.slice.elts]
 
 
+_imported: WeakKeyDictionary[ast.Module, dict[str, str]] = WeakKeyDictionary()
+"""Of the trees that somebody keeps."""
+
+
 def imported_names(tree: ast.Module) -> dict[str, str]:
+    """What the names of a file's imports stand for, but for those of its own project."""
+    known = _imported.get(tree)
+    if known is None:
+        known = _imported[tree] = _imported_names(tree)
+    return known
+
+
+def _imported_names(tree: ast.Module) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in walk(tree):
         if isinstance(node, ast.Import):

@@ -58,6 +58,8 @@ class MovedKinds(SampleKinds):
         }
         """What names are given, by which lambdas are called."""
         self._handed: dict[tuple[int, str], Value | None] = {}
+        self._handing: set[tuple[int, str]] = set()
+        """What is being looked for of these."""
         self._for_cuda = {
             row
             for node in walk(tree)
@@ -142,9 +144,13 @@ class MovedKinds(SampleKinds):
     ) -> Value | None:
         """What the calls in the file give a function by one of its names."""
         key = id(function), name
+        if key in self._handing:
+            self._returns.unsettled += 1
         if key not in self._handed:
             self._handed[key] = ANY  # It is so where a function hands on what it was given.
+            self._handing.add(key)
             values = list(self._arguments_of(function, name))
+            self._handing.discard(key)
             found = all_together(values)
             self._handed[key] = ANY if found is None else found
         return self._handed[key]

@@ -16,7 +16,6 @@ from mpslint.semantics.wide.bound_names import (
     EACH,
     STORED,
     Binding,
-    Bindings,
     before,
     bindings_of,
 )
@@ -24,6 +23,7 @@ from mpslint.semantics.wide.class_parts import (
     Function,
     annotated,
     imported_names,
+    inherited,
     is_static,
     item,
     parameters,
@@ -32,6 +32,7 @@ from mpslint.semantics.wide.class_parts import (
     spread,
     told_parts,
 )
+from mpslint.semantics.wide.kept_returns import KeptReturns
 from mpslint.semantics.wide.sample_calls import (
     call_of_builtin,
     call_of_method,
@@ -73,10 +74,10 @@ class SampleKinds:
         self._functions = {one.name: one for one in tree.body if isinstance(one, FUNCTIONS)}
         self._classes = {one.name: one for one in walk(tree) if isinstance(one, ast.ClassDef)}
         self._modules = imported_names(tree)
-        self._bindings: dict[int, Bindings] = {}
         self._named: dict[str, frozenset[str]] = {}
         """By class what its objects have."""
         self._busy: set[tuple[int, str, int]] = set()
+        self._returns = KeptReturns(self._busy, _DEPTH)
         self._known: dict[tuple[int, str], Value | None] = {}
         self._depth = 0
         self._cut = 0
@@ -129,9 +130,7 @@ class SampleKinds:
         klass: ast.ClassDef | None,
         given: dict[str, Value | None] | None = None,
     ) -> Scope:
-        if id(function) not in self._bindings:
-            self._bindings[id(function)] = bindings_of(function)
-        return Scope(function, klass, self._bindings[id(function)], given or {})
+        return Scope(function, klass, bindings_of(function, self._tree), given or {})
 
     def _bound(self, binding: Binding, scope: Scope) -> Value | None:
         value = self.value(binding.value, scope, binding.row)
@@ -169,7 +168,7 @@ class SampleKinds:
         if key in self._busy:
             self._cut += 1
             return None
-        self._busy.add(key)
+        self._returns.enter(key)
         cut = self._cut
         try:
             found = self._bound_to(name, outer, row)
@@ -210,7 +209,7 @@ class SampleKinds:
         if key in self._busy:
             self._cut += 1
             return None
-        self._busy.add(key)
+        self._returns.enter(key)
         cut = self._cut
         try:
             found = self._attribute_of(name, klass)
@@ -261,7 +260,16 @@ class SampleKinds:
         if key in self._busy or self._depth > _DEPTH:
             self._cut += 1
             return None
-        self._busy.add(key)
+        asked = id(function), id(klass), tuple(given.items())
+        return self._returns.of(
+            asked, self._depth, lambda: self._cut, lambda: self._given_back(function, klass, given)
+        )
+
+    def _given_back(
+        self, function: Function, klass: ast.ClassDef | None, given: dict[str, Value | None]
+    ) -> Value | None:
+        key = (id(function), "", 0)
+        self._returns.enter(key)
         try:
             scope = self._scope(function, klass, given)
             found: Value | None = None
@@ -283,7 +291,8 @@ class SampleKinds:
         """What an expression gives in a row; None: nothing that a batch is made of."""
         self._depth += 1
         try:
-            return ANY if self._depth > _DEPTH else self._value(node, scope, row)
+            is_near = self._returns.reach(self._depth)
+            return self._value(node, scope, row) if is_near else ANY
         finally:
             self._depth -= 1
 
@@ -428,7 +437,7 @@ class SampleKinds:
             )
             above = ast.unparse(holder) == "super()"
             name = function.attr if is_own or above else ""
-            method = self._inherited(scope.klass, name, above=above)
+            method = inherited(self._classes, scope.klass, name, above=above)
             if method is not None:
                 skipped = 0 if is_static(method) else 1
                 return self._returned(
@@ -476,14 +485,6 @@ class SampleKinds:
         methods = [one.name for one in klass.body if isinstance(one, FUNCTIONS)]
         told = {name: self._own(name, klass) or ANY for name in (*fields, *methods)}
         return Table({name: given.get(name) or kind for name, kind in told.items()})
-
-    def _inherited(self, klass: ast.ClassDef, name: str, *, above: bool) -> Function | None:
-        found = method_of(klass, name) if not above else None
-        for base in klass.bases if found is None else ():
-            other = self._classes.get(ast.unparse(base))
-            if other is not None and other is not klass and found is None:
-                found = method_of(other, name)
-        return found
 
     def _arguments(
         self,

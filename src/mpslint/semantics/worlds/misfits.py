@@ -13,16 +13,16 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.python_names import comes_with_python
+from mpslint.semantics.syntax.bound_in_module import bindings_of, may_be_rebound
 from mpslint.semantics.syntax.fitting import (
     UNBOUND,
     Signature,
-    bindings_of,
     fits,
     signature_of,
     way_to,
 )
 from mpslint.semantics.syntax.index import FUNCTIONS, walk
-from mpslint.semantics.syntax.signatures import constructor_in, may_rebind
+from mpslint.semantics.syntax.signatures import constructor_in
 from mpslint.semantics.worlds.errors import kinds_of, may_catch
 from mpslint.semantics.worlds.values import FUNCTION, NAME, Atom
 
@@ -75,7 +75,7 @@ def ends_elsewhere(run: Core, name: str, node: ast.Call) -> bool:
     # A loader calls the function that puts its batches together: not with what it is given itself.
     if (rest or bound[0].name).rpartition(".")[2] != name.rpartition(".")[2]:
         return False
-    if any(map(may_rebind, walk(run.tree))):
+    if may_be_rebound(run.tree):
         return False
     return _leaves(run, node, "TypeError") and _is_certain(run, name, node)
 
@@ -84,6 +84,8 @@ def ends_unbound(run: Core, node: ast.Name) -> bool:
     """Whether a name stands for nothing for certain, so that whoever asks for it ends."""
     if run.unsure or run.project is None or comes_with_python(node.id):
         return False
+    if bindings_of(run.tree, node.id) or may_be_rebound(run.tree):
+        return False  # As most names are, of which no value is known.
     if not _leaves(run, node, "NameError"):
         return False
     return run.project.signature(node.id, certain=True) == UNBOUND

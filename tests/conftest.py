@@ -101,6 +101,25 @@ def cli(project: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
     return call
 
 
+@pytest.fixture
+def flake8(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """`flake8 --isolated ARGUMENTS` in the current folder, in this process."""
+    from flake8.main.cli import main
+
+    from mpslint.flake8_plugin import Plugin
+
+    for name in ("_finder", "_around", "_baselines", "_selected", "_noqa", "_stdin_name"):
+        monkeypatch.setattr(Plugin, name, getattr(Plugin, name))  # Options are kept on the class.
+
+    def call(*arguments: str | Path) -> Ran:
+        capfd.readouterr()
+        code = main(["--isolated", "--jobs=1", *map(str, arguments)])
+        out, err = capfd.readouterr()
+        return Ran(code, out, err)
+
+    return call
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Tests that share something dear are run by one worker."""
     if config.getoption("dist") != "loadgroup":

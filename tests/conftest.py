@@ -136,6 +136,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         reason = KNOWN_WRONG.get(item.nodeid) or KNOWN_WRONG.get(item.nodeid.rpartition("@")[0])
         if reason is not None:
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+    if hasattr(config, "workerinput"):
+        from grouping import dear_first
+
+        dear_first(items)
     if not missing() or os.environ.get("BROWSER_TESTS") == "required":
         return
     left_out = [item for item in items if item.get_closest_marker("browser")]

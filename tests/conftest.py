@@ -101,6 +101,25 @@ def cli(project: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
     return call
 
 
+@pytest.fixture
+def flake8(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """`flake8 --isolated ARGUMENTS` in the current folder, in this process."""
+    from flake8.main.cli import main
+
+    from mpslint.flake8_plugin import Plugin
+
+    for name in ("_finder", "_around", "_baselines", "_selected", "_noqa", "_stdin_name"):
+        monkeypatch.setattr(Plugin, name, getattr(Plugin, name))  # Options are kept on the class.
+
+    def call(*arguments: str | Path) -> Ran:
+        capfd.readouterr()
+        code = main(["--isolated", "--jobs=1", *map(str, arguments)])
+        out, err = capfd.readouterr()
+        return Ran(code, out, err)
+
+    return call
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Tests that share something dear are run by one worker."""
     if config.getoption("dist") != "loadgroup":
@@ -117,6 +136,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         reason = KNOWN_WRONG.get(item.nodeid) or KNOWN_WRONG.get(item.nodeid.rpartition("@")[0])
         if reason is not None:
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+    if hasattr(config, "workerinput"):
+        from grouping import dear_first
+
+        dear_first(items)
     if not missing() or os.environ.get("BROWSER_TESTS") == "required":
         return
     left_out = [item for item in items if item.get_closest_marker("browser")]

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from functools import lru_cache
 from pathlib import Path
 
 import pytest
 from conftest import CUDA_ONLY, FIXTURES, Cli
 
 from mpslint import __version__
-from mpslint.cli import COMMANDS
+from mpslint.cli import COMMANDS, doctor
 from mpslint.rules.registry import Rule, all_rules
-from mpslint.verify import trial
 
 
 def test_version(cli: Cli) -> None:
@@ -146,35 +144,59 @@ def test_config_as_json(cli: Cli, project: Path) -> None:
     assert told["device-order"] == ["mps", "cuda", "cpu"]
 
 
-_tried = lru_cache(trial.simulated)
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """What a Python that is named from the current folder says, where a file called `torch.py`
+    lies: once, since it takes three processes that import torch."""
+    folder = tmp_path_factory.mktemp("doctor")
+    (folder / "torch.py").write_text("raise SystemExit('ran the project')\n")
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        patched.setenv("PYTORCH_ENABLE_MPS_FALLBACK", "1")
+        return doctor.ask("./python")
 
 
 @pytest.fixture
-def tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each device is tried for the first test that asks, and not again: it takes a process that
-    imports torch."""
-    monkeypatch.setattr(trial, "simulated", _tried)
+def told_before(monkeypatch: pytest.MonkeyPatch, told: dict[str, object]) -> list[str]:
+    """`doctor` takes that answer; which Pythons it asked."""
+    asked: list[str] = []
+
+    def ask(python: str) -> dict[str, object]:
+        asked.append(python)
+        return told
+
+    monkeypatch.setattr(doctor, "ask", ask)
+    return asked
 
 
-@pytest.mark.usefixtures("tried_once")
-def test_doctor_says_what_torch_can_do(cli: Cli) -> None:
-    ran = cli("doctor", "--python", sys.executable)
-    assert ran.code == 0
+def test_doctor_says_what_torch_can_do(cli: Cli, told_before: list[str]) -> None:
+    ran = cli("doctor", "--python", "some/python")
+    assert (ran.code, ran.err, told_before) == (0, "", ["some/python"])
     lines = dict(line.split(": ", 1) for line in ran.out.splitlines() if ": " in line)
     assert lines["torch"].startswith("2.")
     assert {"MPS", "CUDA", "A selection (mps, then cuda, then cpu) takes"} <= set(lines)
 
 
-@pytest.mark.usefixtures("tried_once")
-def test_doctor_says_which_variables_are_set(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTORCH_ENABLE_MPS_FALLBACK", "1")
-    told = json.loads(cli("doctor", "--python", sys.executable, "--output-format", "json").out)
-    assert told["variables"]["PYTORCH_ENABLE_MPS_FALLBACK"] == "1"
+def test_doctor_says_which_variables_are_set(cli: Cli, told_before: list[str]) -> None:
+    ran = cli("doctor", "--python", "some/python", "--output-format", "json")
+    assert (ran.code, told_before) == (0, ["some/python"])
+    assert json.loads(ran.out)["variables"]["PYTORCH_ENABLE_MPS_FALLBACK"] == "1"
 
 
-def test_doctor_is_not_fooled_by_a_file_named_torch(cli: Cli, project: Path) -> None:
-    (project / "torch.py").write_text("raise SystemExit('ran the project')\n")
-    assert cli("doctor", "--python", sys.executable).code == 0
+def test_doctor_is_not_fooled_by_a_file_named_torch(told: dict[str, object]) -> None:
+    """Beside which it was asked."""
+    assert "torch_error" not in told
+    assert str(told["torch"]).startswith("2.")
+
+
+def test_doctor_tries_a_python_that_is_named_from_the_current_folder(
+    cli: Cli, told_before: list[str]
+) -> None:
+    assert "Verification on simulated mps: works." in cli("doctor").out
+    assert len(told_before) == 1
 
 
 @pytest.mark.parametrize(
@@ -199,17 +221,6 @@ def test_doctor_says_when_there_is_no_such_python(cli: Cli) -> None:
     ran = cli("doctor", "--python", "/nowhere/python")
     assert (ran.code, "cannot be started: no such file" in ran.out) == (2, True)
     assert "`--python PY` asks another one" in ran.out
-
-
-def test_doctor_tries_a_python_that_is_named_from_the_current_folder(
-    cli: Cli, project: Path
-) -> None:
-    python = project / "python"
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
-    ran = cli("doctor", "--python", "./python")
-    assert (ran.code, "internal error" in ran.err) == (0, False)
-    assert "Verification on simulated mps: works." in ran.out
 
 
 MAC = {

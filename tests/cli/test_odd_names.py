@@ -14,6 +14,7 @@ import pytest
 from conftest import CUDA_ONLY, PORTABLE, Cli
 
 from mpslint.basics.printable import patch_name, printable, printable_path
+from mpslint.cli import run
 from mpslint.findings.results import FileResult
 from mpslint.model import Finding, Label, Severity
 from mpslint.output import FORMATS, Style, render
@@ -165,18 +166,13 @@ def test_a_verdict_is_shown(text: str) -> None:
 
 
 @odd
-def test_flake8_gets_one_line_for_a_finding(cli: Cli, project: Path, text: str) -> None:
+def test_flake8_gets_one_line_for_a_finding(flake8: Cli, project: Path, text: str) -> None:
     settings = f"ignore = [{json.dumps('MPS' + text)}]\n"
     (project / "mpslint.toml").write_text(settings)
     (project / "a.py").write_text(CUDA_ONLY)
-    ran = subprocess.run(
-        [sys.executable, "-m", "flake8", "--isolated", "--select", "MPS", "a.py"],
-        capture_output=True,
-        text=True,
-        cwd=project,
-    )
-    assert ran.stdout.startswith("a.py:1:1: MPS999 ")
-    shows_only(ran.stdout, lines=1)
+    shown = flake8("--select", "MPS", "a.py").out
+    assert shown.startswith("a.py:1:1: MPS999 ")
+    shows_only(shown, lines=1)
 
 
 @odd
@@ -189,22 +185,18 @@ def test_a_patch_has_the_name_as_git_writes_it(cli: Cli, project: Path, text: st
 
 
 @odd
-def test_a_patch_on_a_terminal_only_shows(project: Path, text: str) -> None:
+def test_a_patch_on_a_terminal_only_shows(
+    project: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     row = text.replace("\n", " ").replace("\r", " ")
     (project / "a.py").write_text(f"# {row}\n{CUDA_ONLY}", encoding="utf-8")
     ours, theirs = pty.openpty()
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "mpslint", "fix", "--no-verify", "--diff", "-q", "a.py"],
-            stdout=theirs,
-            stdin=subprocess.DEVNULL,
-            cwd=project,
-        )
-        process.wait(600)
-        shown = os.read(ours, 1 << 16).decode()
-    finally:
-        os.close(ours)
-        os.close(theirs)
+    with os.fdopen(ours, "rb") as terminal:
+        with os.fdopen(theirs, "w", encoding="utf-8") as out:
+            monkeypatch.setattr(sys, "stdout", out)
+            assert run(["fix", "--no-verify", "--diff", "-q", "a.py"]) == 1
+            print("the end")  # It may come bit by bit.
+        shown = b"".join(iter(terminal.readline, b"the end\r\n")).decode()
     assert "+elif torch.backends.mps" in shown
     shows_only(shown.replace("\r\n", "\n"))
 

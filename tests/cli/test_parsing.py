@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from argparse import ArgumentParser
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,7 @@ WORDS = st.sampled_from(
 )
 
 
+@cache
 def parser() -> Parser:
     made = Parser("fix", "For the test.")
     add_paths(made)
@@ -64,10 +67,16 @@ def parser() -> Parser:
     return made
 
 
+@cache
+def argparses() -> ArgumentParser:
+    """What argparse is told of it. Parsing leaves it as it is."""
+    return parser()._argparse()
+
+
 def by_argparse(arguments: list[str]) -> dict[str, object] | None:
     options = Options()
     try:
-        parser()._argparse().parse_intermixed_args(arguments, options)  # type: ignore[call-overload]
+        argparses().parse_intermixed_args(arguments, options)  # type: ignore[call-overload]
     except SystemExit:
         return None
     return vars(options)

@@ -63,8 +63,11 @@ def test_what_is_broken_on_purpose_is_refused_by_name(path: Path) -> None:
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_fixing_twice_is_fixing_once(path: Path, unsafe: bool) -> None:
-    once = fix_source(opened(path), EVERY_RULE, unsafe=unsafe)
+    source = opened(path)
+    once = fix_source(source, EVERY_RULE, unsafe=unsafe)
     assert (once.error, once.misfits) == (None, ())
+    if once.text == source.text and not once.applied:
+        return  # Twice would be the very same once more.
     if path in OLD_NAMES:
         with pytest.raises(SyntaxError):
             ast.parse(once.text)
@@ -74,7 +77,7 @@ def test_fixing_twice_is_fixing_once(path: Path, unsafe: bool) -> None:
     twice = fix_source(once.source, EVERY_RULE, unsafe=unsafe)
     assert (twice.text, twice.applied) == (once.text, ())
     if not unsafe and path not in FOR_US:
-        assert not words(opened(path)) - words(once.source), "a comment is lost"
+        assert not words(source) - words(once.source), "a comment is lost"
 
 
 @pytest.mark.parametrize("path", FOR_US, ids=named)

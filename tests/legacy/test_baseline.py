@@ -217,12 +217,11 @@ def test_stdin_is_held_against_the_baseline(
     assert "return y.to(device)" in fixed
 
 
-def test_flake8_knows_the_baseline_too(cli: Cli, known: Path) -> None:
+def test_flake8_knows_the_baseline_too(flake8: Cli, known: Path) -> None:
     Path("mpslint.toml").write_text('baseline = "known.json"\n')
     known.rename("net.py")
     Path("net.py").write_text(MODEL + NEW)
-    command = [sys.executable, "-m", "flake8", "--isolated", "--select=MPS", "."]
-    out = subprocess.run(command, capture_output=True, text=True).stdout
+    out = flake8("--select=MPS", ".").out
     assert [line.split(":")[1] for line in out.splitlines()] == ["13"]
 
 

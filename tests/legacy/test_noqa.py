@@ -174,18 +174,16 @@ def test_a_codes_list_for_the_whole_file_is_judged_too() -> None:
     assert unused(text + "torch.cuda.synchronize()\n") == []
 
 
-def test_flake8_says_the_same(cli: Cli, project: Path) -> None:
+def test_flake8_says_the_same(cli: Cli, flake8: Cli, project: Path) -> None:
     (project / "a.py").write_text(
         "import torch\nx = 1  # noqa: MPS101\ny = 2  # noqa: MPS900, MPS1\n"
     )
     ran = cli("check", "--output-format", "concise", "-q").out
-    command = [sys.executable, "-m", "flake8", "--isolated", "--select=MPS", "a.py"]
-    out = subprocess.run(command, capture_output=True, text=True).stdout
+    out = flake8("--select=MPS", "a.py").out
     message = "MPS900 MPS101: there is nothing to silence here"
     assert out == f"a.py:2:8: {message}\n"
     assert ran == f"a.py:2:8: {message.replace('MPS900', 'MPS900 [*]', 1)}\n"
-    disabled = subprocess.run([*command, "--disable-noqa"], capture_output=True, text=True)
-    assert "MPS900" not in disabled.stdout
+    assert "MPS900" not in flake8("--select=MPS", "--disable-noqa", "a.py").out
 
 
 def test_ruff_leaves_our_codes_alone_with_the_setting_that_the_docs_name(project: Path) -> None:

@@ -19,6 +19,11 @@ from published import SARIF, published, validate
 from mpslint.output import FOR_PEOPLE, FORMATS
 from mpslint.rules.registry import all_rules
 
+from .conftest import Printed
+
+# One worker checks every fixture for these tests and those of the other formats.
+pytestmark = pytest.mark.xdist_group("every_fixture")
+
 SLOW = "import torch\nlosses = []\nfor x in range(9):\n    losses.append(torch.ones(1).item())\n"
 LOOP = """\
 import torch
@@ -72,14 +77,9 @@ def notebook(*cells: str) -> str:
 
 
 def test_sarif_of_every_fixture_is_what_the_published_schema_describes(
-    cli: Cli, project: Path
+    every_fixture: Printed,
 ) -> None:
-    (project / "rules").symlink_to(FIXTURES / "rules")
-    (project / "broken.py").write_text("import torch\ntorch.cuda.synchronize(\n")
-    (project / "sub folder").mkdir()
-    (project / "sub folder" / "größe.py").write_text(CUDA_ONLY)
-    (project / "book.ipynb").write_text(notebook(CUDA_ONLY))
-    log = sarif(cli, "--select", "ALL", ".", "rules", "broken.py")
+    log = every_fixture("sarif", ".", "rules", "broken.py")
     validate(log, published(SARIF))
     assert len({item["ruleId"] for item in results(log)}) > 0.8 * len(all_rules())
     assert any("fixes" in item for item in results(log))

@@ -10,8 +10,13 @@ from typing import Any
 
 import jsonschema
 import pytest
-from conftest import CUDA_ONLY, FIXTURES, Cli
+from conftest import CUDA_ONLY, Cli
 from published import validate
+
+from .conftest import Printed
+
+# As in test_formats.py.
+pytestmark = pytest.mark.xdist_group("every_fixture")
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FINDINGS = json.loads((DOCS / "schemas" / "findings-1.schema.json").read_text(encoding="utf-8"))
@@ -22,9 +27,8 @@ def printed(cli: Cli, *arguments: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_the_findings_of_every_fixture_are_as_the_schema_says(cli: Cli, project: Path) -> None:
-    (project / "rules").symlink_to(FIXTURES / "rules")
-    rows = printed(cli, "--select", "ALL", "rules")
+def test_the_findings_of_every_fixture_are_as_the_schema_says(every_fixture: Printed) -> None:
+    rows = every_fixture("json", "rules")
     assert any(row["related"] for row in rows)
     assert {row["fix"]["applicability"] for row in rows if row["fix"]} >= {"safe", "unsafe"}
     validate(rows, FINDINGS)

@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FIXTURES, Cli
+from conftest import Cli
 
 from mpslint.rules.registry import all_rules
+
+from .conftest import Printed
+
+# As in test_formats.py.
+pytestmark = pytest.mark.xdist_group("every_fixture")
 
 NUMBERED = """\
 import torch
@@ -54,9 +59,9 @@ def test_a_second_run_from_the_cache_says_it_too(cli: Cli, project: Path) -> Non
     assert UNSEEN in cli("check").out
 
 
-def test_each_finding_without_a_fix_says_why(cli: Cli, project: Path) -> None:
-    (project / "rules").symlink_to(FIXTURES / "rules")
-    found = rows(cli, "--select", "ALL", "rules")
+def test_each_finding_without_a_fix_says_why(every_fixture: Printed) -> None:
+    found = every_fixture("json", "rules")
+    assert found
     assert {row["code"] for row in found if not row["fix"] and not row["no_fix"]} == set()
 
 

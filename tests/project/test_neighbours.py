@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +19,7 @@ from mpslint.running.runner import Job as Work
 from mpslint.running.runner import check_all, check_job
 from mpslint.settings.settings import Settings
 from mpslint.sources.source import SourceFile
+from tests.conftest import Cli
 
 APP = Path(__file__).resolve().parents[2] / "fixtures" / "engine" / "neighbours" / "app"
 LONG_AGO = 1_600_000_000
@@ -202,14 +201,10 @@ def test_a_worker_that_cannot_see_the_module_says_so(tmp_path: Path) -> None:
     assert done.result is None
 
 
-def test_flake8_reports_the_same(tmp_path: Path) -> None:
-    make(tmp_path, user=USER, helper=HELPER, other=USER.replace("helper", "missing"))
-    flake8 = [sys.executable, "-m", "flake8", "--isolated", "--select", "MPS201"]
-    argv = [*flake8, "user.py", "other.py"]
-    run = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert [line.split(" ")[:2] for line in run.stdout.splitlines()] == [
-        ["other.py:5:1:", "MPS201"]
-    ]
+def test_flake8_reports_the_same(flake8: Cli, project: Path) -> None:
+    make(project, user=USER, helper=HELPER, other=USER.replace("helper", "missing"))
+    ran = flake8("--select", "MPS201", "user.py", "other.py")
+    assert [line.split(" ")[:2] for line in ran.out.splitlines()] == [["other.py:5:1:", "MPS201"]]
 
 
 def test_nothing_of_the_project_is_run(tmp_path: Path) -> None:

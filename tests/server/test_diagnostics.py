@@ -27,6 +27,7 @@ def test_every_fixture_shows_the_findings_of_check(project: Path) -> None:
             assert told == checked(path, text), source
             identifier = types.TextDocumentIdentifier(uri)
             editor.text_document_did_close(types.DidCloseTextDocumentParams(identifier))
+            path.unlink()  # Else each one more would be looked for in all that were before it.
 
     assert len(EVERY_RULE) > 200
     in_editor(scenario, [project])

@@ -391,6 +391,17 @@ def _appended(text: str) -> Transformation:
     return append
 
 
+_UNRELATED = {
+    "code": "def sum_of_both(left, right):\n    return left + right\n\n\n"
+    "class Unrelated:\n    accelerator = 1\n\n"
+    "    def area(self):\n        return self.accelerator * 2\n",
+    "a comment": "# timestamps, damps and clamps; cuda, mps\n",
+    "a text": 'TITLE = "the mps and the cuda of it"\n',
+    "frameworks of tests": "import unittest\nimport pytest\n",
+    "an accelerator": "print(unrelated.accelerator)\n",
+}
+APPENDED = {f"{what} is appended": _appended(text) for what, text in _UNRELATED.items()}
+"""Each of these alone; most files are tried with all of them together."""
 WRITTEN: dict[str, Transformation] = {
     "names are neutral": renamed,
     "names say nothing": renamed_blankly,
@@ -403,13 +414,5 @@ WRITTEN: dict[str, Transformation] = {
     "cuda is imported from torch": cuda_imported,
     "nn is imported from torch": nn_imported,
     "backends is imported from torch": backends_imported,
-    "unrelated code is appended": _appended(
-        "def sum_of_both(left, right):\n    return left + right\n\n\n"
-        "class Unrelated:\n    accelerator = 1\n\n"
-        "    def area(self):\n        return self.accelerator * 2\n"
-    ),
-    "a comment is appended": _appended("# timestamps, damps and clamps; cuda, mps\n"),
-    "an unrelated text is appended": _appended('TITLE = "the mps and the cuda of it"\n'),
-    "frameworks of tests are imported": _appended("import unittest\nimport pytest\n"),
-    "an unrelated accelerator is appended": _appended("print(unrelated.accelerator)\n"),
+    "what is unrelated is appended": _appended("\n\n".join(_UNRELATED.values())),
 }

@@ -39,7 +39,7 @@ def ends_in_mean(context: Context, item: ast.expr) -> bool:
     parent = context.index.parents[item]
     if not isinstance(parent, ast.Assign) or parent.value is not item:
         return False  # In an expression it is written out what is reckoned.
-    if not isinstance(item, ast.Subscript):
+    if not isinstance(item, ast.Subscript) or not _ends(context, item, _NAMES_FOLLOWED, set()):
         return False
     # What one of them leaves out has no counterpart in the others.
     return all(

@@ -58,8 +58,8 @@ def _sized(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
     for read in context.index.of(ast.Subscript):
         if not isinstance(read.ctx, ast.Load) or isinstance(read.slice, ast.Constant | ast.Tuple):
             continue
-        if context.loops.innermost(read) is not None and not _is_handed_on(context, read):
-            if is_mask(context, read.slice, _NAMES_FOLLOWED):
+        if context.passes.loop(read) is not None and is_mask(context, read.slice, _NAMES_FOLLOWED):
+            if not _is_handed_on(context, read):
                 yield read, read.slice
 
 

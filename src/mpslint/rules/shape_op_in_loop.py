@@ -121,7 +121,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             ),
         )
     statements = {context.index.statement(node) for node in told}
-    for loop, found in sized_in_forward(context):
+    for around, found in sized_in_forward(context):
         # `near[closer] = found[closer]` is one, told for what it puts away.
         sizes = [step for step in found if context.index.statement(step.node) not in statements]
         if not sizes:
@@ -130,8 +130,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             _marked(sizes[0].node),
-            f"waits for its size at each turn of the loop at {context.line(loop)}, in every forward"
-            " pass",
+            f"waits for its size at each turn of the loop at {context.line(around)},"
+            " in every forward pass",
             labels=(
                 context.label(sizes[0].turns, "this runs in every forward pass"),
                 *also_waiting(context, sizes),

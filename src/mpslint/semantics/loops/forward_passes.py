@@ -228,8 +228,8 @@ class ForwardPasses:
             for binding in self._names.bindings(target.id, target):
                 if isinstance(binding.node, FUNCTIONS):
                     yield binding.node
-            for klass in self._plain_classes(target):
-                yield from methods_named(klass, "__init__")
+            for made in self._plain_classes(target):
+                yield from methods_named(made, "__init__")
         elif (
             isinstance(target, ast.Attribute)
             and isinstance(target.value, ast.Name)
@@ -241,10 +241,10 @@ class ForwardPasses:
                 yield from methods_named(held, "forward")
         elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
             bindings = self._flow.reaching(target.value)
-            made = bindings[0].value if len(bindings) == 1 else None
-            if isinstance(made, ast.Call) and isinstance(made.func, ast.Name):
-                for klass in self._plain_classes(made.func):
-                    yield from methods_named(klass, target.attr)
+            given = bindings[0].value if len(bindings) == 1 else None
+            if isinstance(given, ast.Call) and isinstance(given.func, ast.Name):
+                for made in self._plain_classes(given.func):
+                    yield from methods_named(made, target.attr)
 
     def _plain_classes(self, name: ast.Name) -> Iterator[ast.ClassDef]:
         """The classes of this file of which `name` is the name, but for modules, which are made

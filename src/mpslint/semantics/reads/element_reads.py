@@ -111,7 +111,7 @@ def run_by(context: Context, node: ast.AST, depth: int) -> Turning | None:
     return next((found for found in around if found is not None), None)
 
 
-def prints(loop: Turning) -> bool:
+def prints(loop: Turning | ast.While) -> bool:
     return any(
         isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and item.func.id == "print"
         for item in ast.walk(loop)

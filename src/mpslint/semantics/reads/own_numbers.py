@@ -82,7 +82,7 @@ def is_own_vector(context: Context, node: ast.expr) -> bool:
         and isinstance(given := context.index.parents[use], ast.Assign)
         and isinstance(given.value, ast.Call)
         and any(map(_is_of_many, given.value.args))
-        for use in context.index.attributes.get(node.attr, ())  # type: ignore[attr-defined]
+        for use in context.index.attributes.get(node.attr, ())
     )
 
 

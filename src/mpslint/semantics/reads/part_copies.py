@@ -73,7 +73,7 @@ def part_copies(context: Context, calls: Iterable[ast.Call]) -> Iterator[PartCop
             yield PartCopy(call, again, None)
 
 
-def shows(context: Context, loop: Turning) -> bool:
+def shows(context: Context, loop: Turning | ast.While) -> bool:
     """Whether each turn tells of what it copies, or the function draws it: somebody looks on, and
     that takes longer than to wait."""
     function = context.index.function(loop)

@@ -39,6 +39,24 @@ def of_shapes(scores, y):
 
 def penalty(scores, y):
     return torch.zeros(scores.size(0)).to(scores.device)
+
+
+def positive(scores, y):
+    return [i for i in range(y.size(0)) if y[i] > 0]
+
+
+def by_rows(scores, y, loud=False):
+    found = []
+    for i in range(len(y)):
+        if loud:
+            found = [scores[i].cpu().numpy()]
+        found.append(scores[i, :2].cpu().numpy())
+        found.append(y[i : i + 1].cpu().numpy())
+    return found
+
+
+def by_losses(scores, losses):
+    return [losses[i].cpu() for i in range(len(losses))]
 """
 _PROGRAM = """import torch
 {imported}
@@ -78,8 +96,19 @@ def rows(cli: Cli, project: Path, imported: str, calling: str, name: str = "trai
         ("from metrics import checked", "watch(checked(scores, y))", [13]),
         ("from metrics import error", "watch(error(scores, y))", [21, 22]),
         ("from metrics import penalty", "watch(penalty(scores, y))", [30]),
+        ("from metrics import positive", "watch(positive(scores, y))", [34]),
+        ("from metrics import by_rows", "watch(by_rows(scores, y))", [43]),
     ],
-    ids=["by name", "by another name", "of the module", "checks", "shown and copied", "made"],
+    ids=[
+        "by name",
+        "by another name",
+        "of the module",
+        "checks",
+        "shown and copied",
+        "made",
+        "element by element",
+        "part by part",
+    ],
 )
 def test_a_function_that_a_step_of_training_calls_waits_at_each(
     cli: Cli, project: Path, imported: str, calling: str, told: list[int]
@@ -94,9 +123,10 @@ def test_a_function_that_a_step_of_training_calls_waits_at_each(
         ("from metrics import accuracy", "if step % 9 == 0: accuracy(scores, y)", "train.py"),
         ("from metrics import accuracy", "accuracy(scores.cpu(), y.cpu())", "train.py"),
         ("from metrics import of_shapes", "of_shapes(scores, y)", "train.py"),
+        ("from metrics import by_losses", "by_losses(scores, [loss, loss])", "train.py"),
         ("import pytest\nfrom metrics import accuracy", "accuracy(scores, y)", "test_train.py"),
     ],
-    ids=["another", "under a test", "of the host", "of shapes", "in a test"],
+    ids=["another", "under a test", "of the host", "of shapes", "of a list", "in a test"],
 )
 def test_one_that_no_step_calls_with_what_lies_on_a_device_is_not_told(
     cli: Cli, project: Path, imported: str, calling: str, name: str

@@ -83,6 +83,34 @@ def sample(model, x, device):
         print(f"noise {sigmas[i]:.2f}")
     return x
 """
+ADDED = """\
+import torch
+
+
+@torch.no_grad()
+def evaluate(model, loader, device):
+    model.to(device)
+    right = 0
+    for x, y in loader:
+        right += (model(x.to(device)).argmax(1) == y.to(device)).cpu().sum()
+    return right
+"""
+LISTED = ADDED.replace("right = 0", "right = []").replace(
+    "right += (model(x.to(device)).argmax(1) == y.to(device)).cpu().sum()",
+    "right += [(model(x.to(device)).argmax(1) == y.to(device)).cpu()]",
+)
+FORWARD = """\
+import torch
+from torch import nn
+
+
+class Encoder(nn.Module):
+    def forward(self, x):
+        found = []
+        for row in torch.softmax(x, 1):
+            {}
+        return found
+"""
 CURRENT = MODULE.format("print(torch.cuda.current_device())")
 
 
@@ -95,6 +123,7 @@ CURRENT = MODULE.format("print(torch.cuda.current_device())")
         (STEP.format("kept = loss.cpu()\n    return plan(kept)"), "MPS304"),
         (GATHERED, "MPS304"),
         (PARTS, "MPS304"),
+        (LISTED, "MPS304"),
         (SAMPLER, "MPS305"),
     ],
 )
@@ -117,6 +146,9 @@ def test_it_is_told_where_its_rule_is_asked_for(text: str, rule: str) -> None:
         (STEP.format("return loss.detach().cpu().numpy()"), "MPS304"),
         (STEP.format("return {'loss': loss.cpu().item()}, 1"), "MPS304"),
         (STEP.format("kept = loss.cpu()\n    return kept"), "MPS304"),
+        (ADDED, "MPS304"),
+        (FORWARD.format("found.append(row.cpu().numpy())"), "MPS304"),
+        (FORWARD.format("found.append(torch.nonzero(row))"), "MPS307"),
     ],
 )
 def test_its_near_kin_is_told_by_default(text: str, rule: str) -> None:

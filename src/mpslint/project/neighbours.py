@@ -164,8 +164,7 @@ class Neighbours(NotLookedAt):
         return new
 
     def release(self) -> None:
-        """Lets go of all that is known, whose parts know each other: nobody asks any more, and the
-        collector of cycles need not look for it among all else."""
+        """Lets go of all that is known, for which the collector of cycles need not look then."""
         self._runs.release()
         vars(self).clear()
 
@@ -342,6 +341,9 @@ class Neighbours(NotLookedAt):
         path = os.path.abspath(path)
         return self._told(("forward", path, name), lambda: self._forwards.run(path, name), False)
 
+    def names_devices(self, path: str) -> bool:
+        return self._noted(self._stepping.names_devices(self._absolute(path)))
+
     def learns(self, path: str, names: frozenset[str], *, by_import: bool) -> bool:
         path = os.path.abspath(path)
         question, ask = ("learns", path, names, by_import), self._tried.learns
@@ -435,8 +437,6 @@ class Neighbours(NotLookedAt):
 
     def files_of(self, files: int) -> list[str]:
         return self.modules.file_sets.paths(files)
-
-    # inside
 
     def _absolute(self, path: str) -> str:
         """A path from the root; a file asks for many names, one after another."""

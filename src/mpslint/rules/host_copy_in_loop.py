@@ -14,7 +14,10 @@ that Lightning's trainer calls for each batch of an evaluation. So are whole out
 whatever it is for, parts of a tensor that was there before it (`for i in range(len(points)):
 keep(points[i].cpu())`, where `points.cpu()` before the loop would do), and what each turn reckons
 anew from such tensors and its counter alone (`torch.where(overlap >= levels[i])[0].cpu().numpy()`),
-in code that a loop runs again and again. A program uses a device also where it hands one to its
+in code that a loop runs again and again. In forward passes, and what they call: copies at each turn
+of a loop (`for part in target.t(): np.isin(part.cpu().numpy(), labels)`), and copies of the
+module's own parameters and buffers (`np.argwhere(self.indexes.data.cpu().numpy())`), which could be
+made where they change. A program uses a device also where it hands one to its
 helpers (`featurize(batch, device)`).
 
 ## Why is this bad?
@@ -41,16 +44,19 @@ loops that need what they copy, or make it only when they are asked to (`if args
 what they keep, free memory, take the time or have a tokenizer make texts of a tensor
 (`batch_decode`); what a step switches off in a function that it calls (`run(batch, save=False)`);
 what goes to the next `step(...)` of an environment, or to a method of the object that gave the
-batch (priorities of a replay buffer) whose class works through it in Python or by NumPy;
+batch (priorities of a replay buffer) whose class works through it in Python or by NumPy; one copy
+in a forward pass outside loops of what the pass has computed (most is for what works on the host);
 `.to("cpu", non_blocking=True)`; parts that a turn shows, draws or writes to a file, or of what a
 model hands back as it is, which may be a list; modules and state dicts (checkpoints); tensors known
 to be on the CPU; loops that wait on purpose at every step.
 
 ## Told when asked for
 Where somebody asks for the rule (`extend-select = ["MPS304"]`) these are told as well: what a loop
-copies at each turn only to add it up or keep it (of 21 on code that nobody had looked at, readers
+copies at each turn only to keep it (a number that it adds up, `correct += hits.cpu().sum()`, is
+told by default, as `.item()` is; of 21 on code that nobody had looked at, readers
 called 10 right, and 8 true but of no use: a copy a batch is little beside a model's work); a tensor
-that was there before the loop and is copied part by part; and one copy in a function that is a step
+that was there before the loop and is copied part by part, unless a step of training in another file
+hands it to the function around; and one copy in a function that is a step
 of training (`def train_step(batch): ...`), unless what it copies is only handed back
 (`return {"loss": loss.cpu().numpy()}`): most of these copies are for NumPy, a tree or an
 environment that the step goes on with, and cannot be avoided (of 12, readers called 5 right and 7
@@ -71,7 +77,8 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.purpose.purpose import in_cpu_arm
 from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.reads.batch_outputs import is_evaluation, is_joined, keeps_batches, whole
-from mpslint.semantics.reads.element_reads import element_reads
+from mpslint.semantics.reads.copies_in_forward import copies_in_loops, own_copies
+from mpslint.semantics.reads.element_reads import element_reads, is_given_in_a_step
 from mpslint.semantics.reads.fed_back import is_fed_back
 from mpslint.semantics.reads.gathering import gathered, is_of_memory, is_small, is_summed
 from mpslint.semantics.reads.needless_copies import batch_back, read_under_switch
@@ -92,6 +99,7 @@ from mpslint.semantics.steps.steps import (
 from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.terms.value import Kind
+from mpslint.semantics.uses.never_chosen import is_never_chosen
 from mpslint.semantics.values.placement import has_host_copy, is_host_copy
 
 _METHODS = ("cpu", "to", "tolist", "numpy")
@@ -117,7 +125,43 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for finding in _gathered(context, rule, told):
         told.update({finding.row, *(label.row for label in finding.labels)})
         yield finding
+    for finding in _in_forward_passes(context, rule, told):
+        told.update({finding.row, *(label.row for label in finding.labels)})
+        yield finding
     yield from _in_parts(context, rule, told)
+
+
+def _in_forward_passes(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
+    """One for each loop of a forward pass that copies, and for what is the module's own."""
+    calls = [call for call in _that_copy(context) if call.lineno not in told]
+    as_numbers = _told_as_numbers(context) if calls else []
+    calls = [
+        call
+        for call in calls
+        if not _is_asked_for(context, call)
+        and not any(context.index.within(call, node) for node in as_numbers)
+    ]
+    found = [
+        (steps, f"at each turn of the loop at {context.line(loop)}, in every forward pass")
+        for loop, steps in copies_in_loops(context, calls)
+    ]
+    looped = {step.node for steps, _ in found for step in steps}
+    own = [step for step in own_copies(context, calls) if step.node not in looped]
+    found += [
+        (steps, "in every forward pass: copy where the module sets it, or reckon on the device")
+        for steps in first_of_runs(context, own)
+    ]
+    for steps, when in found:
+        yield context.finding_at(
+            rule,
+            *context.name_token(steps[0].node.func),  # type: ignore[attr-defined]
+            f"copies to the host and waits {when}",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(steps[0].turns, "this runs in every forward pass"),
+                *also_waiting(context, steps),
+            ),
+        )
 
 
 def _in_parts(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
@@ -138,7 +182,9 @@ def _in_parts(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
     for copy in part_copies(context, copied):
         if any(context.index.within(copy.call, node) for node in as_numbers):
             continue
-        if not only_tests_run(context, copy.call):
+        # What no caller chooses is not told, and what is told with it would go with it.
+        row = context.source.position(context.source.span(copy.call)[0])[0]
+        if not only_tests_run(context, copy.call) and not is_never_chosen(context, row):
             by_loop.setdefault(copy.loop, []).append(copy)
     for loop, copies in by_loop.items():
         first, *others = sorted(copies, key=lambda one: (one.call.lineno, one.call.col_offset))
@@ -154,7 +200,7 @@ def _in_parts(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
                 context.label(loop, "this loop works on what was there before it"),
                 *(context.label(call, "read here as well") for call in rows.values()),
             ),
-            by_request=first.whole is not None,
+            by_request=first.whole is not None and not is_given_in_a_step(context, first.whole),
         )
 
 
@@ -223,8 +269,23 @@ def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
                 context.label(turns, f"this {what} only gathers what it copies"),
                 *also_waiting(context, come),
             ),
-            by_request=True,
+            by_request=not all(_is_added_up(context, step.node) for step in steps),
         )
+
+
+def _is_added_up(context: Context, node: ast.expr) -> bool:
+    """`correct += hits.cpu().sum()`: a number, as `hits.sum().item()` is one, and no list that is
+    lengthened."""
+    statement = context.index.statement(node)
+    return (
+        is_summed(context, whole(context, node))
+        and isinstance(statement, ast.AugAssign)
+        and not any(
+            isinstance(parent, ast.List | ast.Tuple)
+            for parent in context.index.ancestors(node)
+            if context.index.within(parent, statement)
+        )
+    )
 
 
 def _is_put_away(context: Context, step: Step) -> bool:

@@ -5,10 +5,15 @@ Flags what a mask selects only to be put under the same mask elsewhere (`x[mask]
 `x[mask] *= 0`), or to be summed up (`loss[mask].mean()`, `loss.masked_select(mask).sum()`, also by
 way of a name and of `(errors < 1).float()`), or to be compared by a loss that makes one number of
 it (`F.mse_loss(guess[known], label[known])`, one of torch's or a function of the file that takes
-the mean of what it reckons element by element), at every step of a loop that trains and in every
-forward pass; and what a mask selects at each turn of a loop without gradients that calls a model a
-number of times, such as a sampler (`for i in range(n): part = edges[:, edges[1] == i]; x =
-self.layer(x)`).
+the mean of what it reckons element by element, also by names: `guess = guess[known]`), or to be
+reckoned with row by row until its mean is all that is left (a focal loss that leaves out labels),
+and a parameter that is put under a mask (`x[hidden] = self.token`), at every step of a loop that
+trains and in every forward pass; what a mask selects at each turn of a loop without gradients that
+calls a model a number of times, such as a sampler (`for i in range(n): part = edges[:, edges[1] ==
+i]; x = self.layer(x)`). In forward passes, and what they call: `nonzero`, `argwhere`,
+`torch.where(condition)`, `masked_select`, `unique` and other reads through a mask at each turn of a
+loop (`for row in mask: torch.nonzero(row)`). And such a call that asks once more for what one
+before it has found of the same tensor.
 
 Opt-in (`--select MPS307`): `nonzero`, `argwhere`, `torch.where(condition)`, `masked_select`,
 `unique`, other reads through a mask (`x[mask]`), `repeat_interleave` with a tensor and `F.one_hot`
@@ -36,7 +41,8 @@ loss = F.mse_loss(guess, label, reduction="sum") / known.sum()
 ## What is not flagged
 `torch.where(c, a, b)`, `masked_fill`, `x[mask] = scalar`, which keep their shape; `one_hot` with
 `num_classes`, `repeat_interleave` with `output_size`; what runs rarely, outside training loops, or
-on the CPU.
+on the CPU; in loops of forward passes what the turn hands to functions that are none of torch's
+(`nms(boxes[sure], scores[sure])`), and turns that read a number by `.item()`, which MPS303 tells.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.nonzero.html (note on synchronisation)
@@ -53,7 +59,10 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.loops.loops import LoopKind
 from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.reads.batch_outputs import goes_through_batches
+from mpslint.semantics.reads.counted_twice import CountedTwice, counted_twice
 from mpslint.semantics.reads.masks import needless_selections
+from mpslint.semantics.reads.sized_in_forward import sized_in_forward
+from mpslint.semantics.steps.generating import lies_on_device
 from mpslint.semantics.steps.step_runs import first_of_runs
 from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
@@ -67,6 +76,7 @@ from mpslint.semantics.steps.steps import (
     training_on_device,
     trains_on_device,
 )
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.values.sized_by_data import ALWAYS, SOMETIMES, is_sized_by_data, operand
 
 
@@ -95,6 +105,38 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 *also_waiting(context, steps),
             ),
         )
+    for again, turns in _again(context):
+        if again.node in told:
+            continue
+        told.add(again.node)
+        yield context.finding(
+            rule,
+            again.node.func,
+            f"counts again what {context.line(again.first)} has counted, and waits once more,"
+            f" {_when(context, turns, in_forward=context.passes.around(again.node) is not None)}:"
+            " give that a name",
+            labels=(
+                context.label(again.first, "this has found the same"),
+                context.label(turns, "this runs again and again"),
+            ),
+        )
+    statements = {context.index.statement(node) for node in told}
+    for around, found in sized_in_forward(context):
+        # `near[closer] = found[closer]` is one, told for what it puts away.
+        sizes = [step for step in found if context.index.statement(step.node) not in statements]
+        if not sizes:
+            continue
+        told |= {step.node for step in sizes}
+        yield context.finding(
+            rule,
+            _marked(sizes[0].node),
+            f"waits for its size at each turn of the loop at {context.line(around)},"
+            " in every forward pass",
+            labels=(
+                context.label(sizes[0].turns, "this runs in every forward pass"),
+                *also_waiting(context, sizes),
+            ),
+        )
     if not rule.tells_inferred(context):
         return
     sized = _sized_by_data(context) if trains_on_device(context) else ()
@@ -117,11 +159,34 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for step in trained:
         yield context.finding(
             rule,
-            step.node.func if isinstance(step.node, ast.Call) else step.node,
+            _marked(step.node),
             f"waits for its size {at_each(context, step.turns)}",
             confidence=Confidence.INFERRED,
             labels=(that_trains(context, step.turns),),
         )
+
+
+def _again(context: Context) -> Iterator[tuple[CountedTwice, Turns]]:
+    """What is counted twice of one tensor, in what trains or runs in forward passes."""
+
+    def turns(node: ast.AST) -> Turns | None:
+        return context.passes.around(node) or (
+            training_on_device(context, node) if trains_on_device(context) else None
+        )
+
+    for found in counted_twice(context, lambda node: turns(node) is not None):
+        around, tensor = turns(found.node), operand(context.names, found.node)
+        if around is None or tensor is None or only_tests_run(context, found.node):
+            continue
+        there = isinstance(around, FUNCTIONS) and context.passes.around(found.node) is around
+        if context.values.of(tensor).on_cpu:
+            continue
+        if there or lies_on_device(context, tensor) or context.placement.on_accelerator(tensor):
+            yield found, around
+
+
+def _marked(node: ast.expr) -> ast.expr:
+    return node.func if isinstance(node, ast.Call) else node
 
 
 def _when(context: Context, turns: Turns, *, in_forward: bool) -> str:
@@ -140,8 +205,11 @@ def _needless(context: Context) -> Iterator[tuple[list[Step], str]]:
         around = turns(one.node)
         if around is None or only_tests_run(context, one.node):
             continue
-        if context.passes.around(one.node) is None and not is_device_tensor(context, one.mask):
-            continue
+        if context.passes.around(one.node) is None:
+            selected = operand(context.names, one.node) if isinstance(one.node, ast.Call) else None
+            known = [one.mask] if selected is None else [one.mask, selected]
+            if not any(is_device_tensor(context, item) for item in known):
+                continue
         found[one.node] = Step(one.node, one.mask, around), one.instead
     for steps in first_of_runs(context, [step for step, _ in found.values()]):
         yield steps, found[steps[0].node][1]

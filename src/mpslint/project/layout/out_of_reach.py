@@ -184,6 +184,10 @@ class OutOfReach(NotLookedAt):
         self.asked = True
         return False
 
+    def names_devices(self, path: str) -> bool:
+        self.asked = True
+        return False
+
     def learns(self, path: str, names: frozenset[str], *, by_import: bool) -> bool:
         self.asked = True
         return False
@@ -356,6 +360,9 @@ class Distant(NotLookedAt):
         return False
 
     def runs_in_forward(self, path: str, name: str) -> bool:
+        return False
+
+    def names_devices(self, path: str) -> bool:
         return False
 
     def learns(self, path: str, names: frozenset[str], *, by_import: bool) -> bool:

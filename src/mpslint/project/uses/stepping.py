@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mpslint.project.uses.called_around import CalledAround
     from mpslint.semantics.context import Context
 
+_OF_GPUS = (b"cuda", b"mps", b"accelerat")
 _PARAMETERS = ("parameters", "named_parameters")
 
 
@@ -49,6 +50,16 @@ class Stepping:
             if given and training(context, call) is not None:
                 return given, (other,)
         return frozenset(), whole.files
+
+    def names_devices(self, path: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether a module of the project, but for that at the absolute `path`, speaks of a GPU,
+        and the files that this rests on."""
+        whole = self._projects.of(path)
+        for other in whole.modules if whole is not None else ():
+            text = self._modules.text(other) or b""
+            if other != path and any(word in text for word in _OF_GPUS):
+                return True, (other,)
+        return False, whole.files if whole is not None else ()
 
     def _that_may_train(self, whole: Whole) -> Whole:
         if whole.head not in self._training:

@@ -213,8 +213,7 @@ class Elsewhere(Protocol):
         `ANYTHING`, whether somebody who is not seen may."""
 
     def is_unreached(self, path: str) -> bool:
-        """Whether nothing of the project leads to the module at `path`, which by itself does
-        nothing."""
+        """Whether nothing of the project leads to the module at `path`, which starts nothing."""
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         """Why what the module at `path` does is CUDA's: its project is for CUDA alone, and nothing
@@ -225,8 +224,10 @@ class Elsewhere(Protocol):
         what such modules alone use of it."""
 
     def runs_in_forward(self, path: str, name: str) -> bool:
-        """Whether a forward pass of another file of the project calls the function `name` of the
-        file at `path`."""
+        """Whether a forward pass of another file calls the function `name` of that at `path`."""
+
+    def names_devices(self, path: str) -> bool:
+        """Whether another file of the project than that at `path` speaks of a GPU."""
 
     def learns(self, path: str, names: frozenset[str], *, by_import: bool) -> bool:
         """Whether another file learns by an error of these functions, or of the import of this."""

@@ -56,6 +56,10 @@ class Imported:
     def runs_in_forward(self, name: str) -> bool:
         return self._elsewhere.runs_in_forward(self._path, name)
 
+    def names_devices(self) -> bool:
+        """Whether another file of the project speaks of a GPU."""
+        return self._elsewhere.names_devices(self._path)
+
     def uses_beside(self, name: str) -> bool:
         """Whether files beside this one use a function of the module."""
         return NOBODY not in self._elsewhere.entered(self._path, name)

@@ -221,12 +221,15 @@ class ForwardPasses:
 
     def _functions(self, call: ast.Call) -> Iterator[FunctionNode]:
         """What of this file `call` runs: a function by its name, a method by way of `self`, the
-        `forward` of a module that the object holds."""
+        `forward` of a module that the object holds, what makes an object of a class, and a method
+        of one that has just been made."""
         target = call.func
         if isinstance(target, ast.Name):
             for binding in self._names.bindings(target.id, target):
                 if isinstance(binding.node, FUNCTIONS):
                     yield binding.node
+            for made in self._plain_classes(target):
+                yield from methods_named(made, "__init__")
         elif (
             isinstance(target, ast.Attribute)
             and isinstance(target.value, ast.Name)
@@ -236,6 +239,20 @@ class ForwardPasses:
             yield from methods_named(klass, target.attr)
             for held in self._held(klass, target.attr):
                 yield from methods_named(held, "forward")
+        elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            bindings = self._flow.reaching(target.value)
+            given = bindings[0].value if len(bindings) == 1 else None
+            if isinstance(given, ast.Call) and isinstance(given.func, ast.Name):
+                for made in self._plain_classes(given.func):
+                    yield from methods_named(made, target.attr)
+
+    def _plain_classes(self, name: ast.Name) -> Iterator[ast.ClassDef]:
+        """The classes of this file of which `name` is the name, but for modules, which are made
+        before the passes."""
+        for binding in self._names.bindings(name.id, name):
+            if isinstance(binding.node, ast.ClassDef):
+                if not self._values.is_module_class(binding.node):
+                    yield binding.node
 
     def _held(self, klass: ast.ClassDef, attribute: str) -> Iterator[ast.ClassDef]:
         """The classes of this file of which `klass` keeps an object as `self.attribute`."""

@@ -17,6 +17,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.loops.intervals import turns_once
 from mpslint.semantics.loops.step_calls import called_by_name
 from mpslint.semantics.names.unpacked import bound_part
+from mpslint.semantics.steps.given_in_steps import is_made_of_given
 from mpslint.semantics.steps.handed_back import comes_from_device_work
 from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.steps.trainer_steps import is_trainer_evaluation, is_trainer_step
@@ -110,7 +111,7 @@ def run_by(context: Context, node: ast.AST, depth: int) -> Turning | None:
     return next((found for found in around if found is not None), None)
 
 
-def prints(loop: Turning) -> bool:
+def prints(loop: Turning | ast.While) -> bool:
     return any(
         isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and item.func.id == "print"
         for item in ast.walk(loop)
@@ -150,6 +151,10 @@ def _reads(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
     tests += [test for part in index.of(ast.comprehension) for test in part.ifs]
     for test in tests:
         for part in test.values if isinstance(test, ast.BoolOp) else [test]:
+            if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
+                part = part.operand
+            if isinstance(part, ast.Subscript):
+                yield part, part  # `if done[i]:`
             if isinstance(part, ast.Compare) and len(part.comparators) == 1:
                 if isinstance(part.ops[0], ast.Is | ast.IsNot):
                     continue
@@ -227,8 +232,8 @@ def _is_row(context: Context, node: ast.expr) -> bool:
 
 
 def _is_of_rows(context: Context, node: ast.expr) -> bool:
-    """Whether the function asks `node` for what lies along several axes (`found[:, :4]`), which no
-    list has and no table."""
+    """Whether the function asks `node` for what lies along several axes (`found[:, :4]`), or for a
+    part of a tensor (`found[i : i + 1].cpu()`), which no list has and no table."""
     if not isinstance(node, ast.Name):
         return False
     function = context.index.function(node)
@@ -236,11 +241,18 @@ def _is_of_rows(context: Context, node: ast.expr) -> bool:
     return any(
         isinstance(part := context.index.parents[use], ast.Subscript)
         and part.value is use
-        and isinstance(part.slice, ast.Tuple)
-        and any(isinstance(item, ast.Slice) for item in part.slice.elts)
+        and _is_of_a_tensor(context, part)
         and context.index.function(use) is function
         and context.flow.reaching(use) == bindings
         for use in context.index.names.get(node.id, ())
+    )
+
+
+def _is_of_a_tensor(context: Context, part: ast.Subscript) -> bool:
+    if isinstance(part.slice, ast.Tuple):
+        return any(isinstance(item, ast.Slice) for item in part.slice.elts)
+    return isinstance(part.slice, ast.Slice) and isinstance(
+        context.index.parents[part], ast.Attribute
     )
 
 
@@ -313,8 +325,9 @@ def _is_written_out(node: ast.expr) -> bool:
 
 
 def _counted(context: Context, item: ast.Subscript) -> Turning | None:
-    """The loop around whose counter is the index of `item`."""
-    if not isinstance(item.slice, ast.Name):
+    """The loop around whose counter is the index of `item`, or the first of a part (`t[i:i+1]`)."""
+    at = item.slice.lower if isinstance(item.slice, ast.Slice) else item.slice
+    if not isinstance(at, ast.Name):
         return None
     for parent in context.index.ancestors(item):
         if isinstance(parent, FUNCTIONS):
@@ -326,14 +339,16 @@ def _counted(context: Context, item: ast.Subscript) -> Turning | None:
         else:
             continue
         for target, iterable in heads:
-            if item.slice.id in _counters(context, target, iterable):
+            if at.id in _counters(context, target, iterable):
                 return None if turns_once(parent) else parent
     return None
 
 
 def _counters(context: Context, target: ast.expr, iterable: ast.expr) -> set[str]:
-    """`i` of `for i in range(n)` and of `for i, x in enumerate(xs)`."""
+    """`i` of `for i in range(n)`, in whatever order, and of `for i, x in enumerate(xs)`."""
     name = context.values.last_name(iterable.func) if isinstance(iterable, ast.Call) else None
+    if name in ("reversed", "tqdm") and isinstance(iterable, ast.Call) and iterable.args:
+        return _counters(context, target, iterable.args[0])
     if name in ("range", "trange") and isinstance(target, ast.Name):
         return {target.id}
     if name == "enumerate" and isinstance(target, ast.Tuple):
@@ -350,7 +365,7 @@ def _lies_there(context: Context, whole: ast.expr, loop: Turning) -> bool:
     if not isinstance(root, ast.Name):
         return False
     if not context.placement.on_accelerator(whole):
-        if not is_handed_over(context, whole):
+        if not is_handed_over(context, whole) and not is_given_in_a_step(context, whole):
             if not _is_computed_there(context, whole, root):
                 return False
     bindings = context.flow.reaching(root)
@@ -438,6 +453,19 @@ def is_handed_over(context: Context, node: ast.expr, depth: int = _CALLERS_FOLLO
             ):
                 return True
     return False
+
+
+def is_given_in_a_step(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is a parameter for which a step of training in another file gives a tensor of
+    a device: not a list of such, since its function asks it for parts, or what tensors have."""
+    node = root_of(node, ast.Subscript)
+    if not isinstance(node, ast.Name) or has_host_copy(node):
+        return False
+    if any(binding.kind != "parameter" for binding in context.flow.reaching(node)):
+        return False
+    if not _is_of_rows(context, node) and not context.placement.is_asked_as_tensor(node):
+        return False
+    return is_made_of_given(context, node)
 
 
 def _given_for(context: Context, function: FunctionNode, name: str) -> Iterator[ast.expr]:

@@ -11,6 +11,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.operands.zero_dims import has_no_dimension
+from mpslint.semantics.packages.consumers import reads_of
+from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.syntax.methods import only_method_of_self
 
@@ -22,13 +24,24 @@ _REDUCED = frozenset({"torch.mean", "torch.sum"})
 _NAMES_FOLLOWED = 2
 
 
-def goes_into_loss(context: Context, item: ast.Subscript) -> bool:
-    """Whether the mask of `item` selects all that a loss compares."""
+def goes_into_loss(
+    context: Context, item: ast.expr, mask: ast.expr, names: int = _NAMES_FOLLOWED
+) -> bool:
+    """Whether `mask`, by which `item` is selected, selects all that a loss compares, be it by names
+    (`y = y[known]`, `guess = guess[known]`, and `F.mse_loss(guess, y)`)."""
     given = _shaped(context, item)
-    call = context.index.parents[given]
+    parent = context.index.parents[given]
+    if isinstance(parent, ast.Assign) and parent.value is given and names:
+        target = parent.targets[0] if len(parent.targets) == 1 else None
+        uses = list(reads_of(context, target)) if isinstance(target, ast.Name) else []
+        return bool(uses) and all(
+            len(context.flow.reaching(use)) == 1 and goes_into_loss(context, use, mask, names - 1)
+            for use in uses
+        )
+    call = parent
     if not isinstance(call, ast.Call) or given not in call.args or len(call.args) < 2:
         return False
-    if not all(_is_selected(argument, item.slice) for argument in call.args):
+    if not all(_is_selected(context, argument, mask, _NAMES_FOLLOWED) for argument in call.args):
         return False
     if has_no_dimension(context, call):  # What takes several tensors and gives one number.
         return True
@@ -48,12 +61,39 @@ def _shaped(context: Context, node: ast.expr) -> ast.expr:
         node = call
 
 
-def _is_selected(node: ast.expr, mask: ast.expr) -> bool:
+def _is_selected(context: Context, node: ast.expr, mask: ast.expr, names: int) -> bool:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr not in _SHAPED:
-            return False
+            break
         node = node.func.value
-    return isinstance(node, ast.Subscript) and ast.dump(node.slice) == ast.dump(mask)
+    if isinstance(node, ast.Name) and names:
+        bindings = context.flow.reaching(node)
+        given = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        return given is not None and _is_selected(context, given, mask, names - 1)
+    by = mask_of(context, node)
+    return by is not None and _is_same(context, by, mask)
+
+
+def mask_of(context: Context, node: ast.expr) -> ast.expr | None:
+    """`m` of `x[m]`, of `x.masked_select(m)` and of `torch.masked_select(x, m)`."""
+    if isinstance(node, ast.Subscript):
+        return node.slice
+    if not isinstance(node, ast.Call) or last_name(node.func) != "masked_select":
+        return None
+    place = 1 if context.resolve(node.func) == "torch.masked_select" else 0
+    return argument(node, place, "mask")
+
+
+def _is_same(context: Context, one: ast.expr, other: ast.expr) -> bool:
+    """Whether two masks are one: written alike, of names that were given the same."""
+    if ast.dump(one) != ast.dump(other):
+        return False
+    pairs = zip(_names(one), _names(other), strict=True)
+    return all(context.flow.reaching(a) == context.flow.reaching(b) for a, b in pairs)
+
+
+def _names(node: ast.expr) -> list[ast.Name]:
+    return [item for item in ast.walk(node) if isinstance(item, ast.Name)]
 
 
 def _own_function(context: Context, call: ast.Call) -> FunctionNode | None:

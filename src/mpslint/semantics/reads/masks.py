@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.packages.consumers import reads_of
-from mpslint.semantics.reads.masked_losses import goes_into_loss
-from mpslint.semantics.syntax.expressions import argument, last_name
+from mpslint.semantics.reads.masked_losses import goes_into_loss, mask_of
+from mpslint.semantics.reads.masked_rows import ends_in_mean
+from mpslint.semantics.reads.own_numbers import is_own_vector
+from mpslint.semantics.steps.forward_inputs import from_forward
+from mpslint.semantics.syntax.expressions import keyword, last_name
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ _SHAPED = frozenset(
 )
 """Methods that make a mask of a mask."""
 _COMPARING = frozenset({"eq", "ne", "gt", "lt", "ge", "le"})
+_LOGICAL = frozenset({"logical_not", "logical_and", "logical_or", "logical_xor"})
 _FINITE = frozenset({"isnan", "isinf", "isfinite"})
 _JOINED = ast.BitAnd | ast.BitOr | ast.BitXor
 _CHOSEN = "`torch.where` selects without a size"
@@ -56,17 +60,22 @@ def needless_selections(
             if instead and is_mask(context, item.slice, _NAMES_FOLLOWED) and runs_often(item):
                 yield Selection(item, item.slice, instead)
     for call in context.index.calls.get("masked_select", ()):
-        mask = _mask_of(context, call)
-        if mask is None or not _is_reduced(context, call):
+        mask = mask_of(context, call)
+        if mask is None:
             continue
-        if is_mask(context, mask, _NAMES_FOLLOWED) and runs_often(call):
-            yield Selection(call, mask, _WEIGHED)
-
-
-def _mask_of(context: Context, call: ast.Call) -> ast.expr | None:
-    """`m` of `x.masked_select(m)` and of `torch.masked_select(x, m)`."""
-    place = 1 if context.resolve(call.func) == "torch.masked_select" else 0
-    return argument(call, place, "mask")
+        # Whatever the mask comes from, nothing else is taken for one here; and what a loader hands
+        # out lies beside what it selects from.
+        value = context.values.of(mask)
+        if value.on_cpu and not value.drawn:
+            continue
+        if _is_reduced(context, call):
+            instead = _WEIGHED
+        elif goes_into_loss(context, call, mask):
+            instead = _BY_LOSS
+        else:
+            continue
+        if runs_often(call):
+            yield Selection(call, mask, instead)
 
 
 def _instead(context: Context, item: ast.Subscript) -> str:
@@ -76,13 +85,17 @@ def _instead(context: Context, item: ast.Subscript) -> str:
         if isinstance(statement, ast.Assign) and statement.targets == [item]:
             if _is_selected(context, statement.value, item.slice) is True:
                 return _CHOSEN
+            if is_own_vector(context, statement.value):
+                return _CHOSEN
         if isinstance(statement, ast.AugAssign):  # `x[mask] *= 0` selects before it writes.
             if _is_selected(context, statement.value, item.slice) is not False:
                 return _CHOSEN
         return ""
     if _is_reduced(context, item):
         return _WEIGHED
-    return _BY_LOSS if goes_into_loss(context, item) else ""
+    if goes_into_loss(context, item, item.slice):
+        return _BY_LOSS
+    return _WEIGHED if ends_in_mean(context, item) else ""
 
 
 def _is_selected(context: Context, given: ast.expr, mask: ast.expr) -> bool | None:
@@ -147,11 +160,28 @@ def _are_reduced(context: Context, target: ast.Name, names: int) -> bool:
     )
 
 
+def _asks_input(context: Context, node: ast.Compare) -> bool:
+    """`target != -100`, of what a module is given to compute with."""
+    if isinstance(node.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
+        return False
+    value = context.values.of(node.left)
+    unknown = value.kind is Kind.UNKNOWN and not value.on_cpu
+    return unknown and isinstance(node.left, ast.Name) and from_forward(context, node.left)
+
+
+def _is_of_bools(context: Context, call: ast.Call) -> bool:
+    """`torch.zeros(n, dtype=torch.bool, device=x.device)`, which is filled further down."""
+    made = (context.resolve(call.func) or "").startswith("torch.")
+    dtype = keyword(call, "dtype")
+    return made and dtype is not None and context.resolve(dtype) == "torch.bool"
+
+
 def is_mask(context: Context, node: ast.expr, names: int = 0) -> bool:
     """Whether `node` is a comparison of tensors, several of them joined, or a name for such."""
     if isinstance(node, ast.Compare):
         value = context.values.of(node)
-        return value.kind is Kind.TENSOR and not value.on_cpu
+        known = value.kind is Kind.TENSOR or _asks_input(context, node)
+        return known and not value.on_cpu
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.Invert) and is_mask(context, node.operand, names)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -159,6 +189,10 @@ def is_mask(context: Context, node: ast.expr, names: int = 0) -> bool:
             return not context.values.of(node).on_cpu  # Nothing but a tensor has this method.
         if node.func.attr in _COMPARING and (node.args or node.keywords):
             return not context.values.of(node).on_cpu  # `target.gt(0)`, `torch.eq(a, b)`
+        if node.func.attr in _LOGICAL:
+            return any(is_mask(context, item, names) for item in node.args)
+        if _is_of_bools(context, node):
+            return not context.values.of(node).on_cpu
         if node.func.attr in _FINITE:
             value = context.values.of(node)  # `torch.isnan(x)`, and not NumPy's
             return value.kind is Kind.TENSOR and not value.on_cpu

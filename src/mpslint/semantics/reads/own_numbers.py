@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _CALLS_FOLLOWED = 2
+_CASTS = frozenset({"to", "type_as", "type", "float", "half"})
 _PARTS = ("data", "grad", "T")
 _PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 
@@ -40,30 +41,62 @@ def own_numbers(context: Context) -> Iterator[Step]:
                 continue
             if tensor is None or has_host_copy(tensor) or _is_number(tensor):
                 continue
-            own = _root(context, tensor)
-            if own is None or not _moves_along(context, own):
+            if own_of(context, tensor) is None:
                 continue
             function = context.passes.around(call)
-            if function is None or _hangs_on_numbers(context, call):
+            if function is None or hangs_on_numbers(context, call):
                 continue
-            if _is_led_to(context, function):
+            if is_led_to(context, function):
                 yield Step(call, tensor, function)
 
 
-def _is_led_to(context: Context, function: FunctionNode, calls: int = _CALLS_FOLLOWED) -> bool:
+def is_led_to(context: Context, function: FunctionNode, calls: int = _CALLS_FOLLOWED) -> bool:
     """Whether a forward pass comes to `function` without asking for more than its settings: what it
     calls where numbers of a tensor are too large is no part of each."""
     if function.name == "forward":
         return True
     return bool(calls) and any(
         (caller := context.index.function(call)) is not None
-        and _is_led_to(context, caller, calls - 1)
-        and not _hangs_on_numbers(context, call)
+        and is_led_to(context, caller, calls - 1)
+        and not hangs_on_numbers(context, call)
         for call in called_by_name(context, function)
     )
 
 
-def _hangs_on_numbers(context: Context, node: ast.AST) -> bool:
+def own_of(context: Context, tensor: ast.expr) -> ast.Attribute | None:
+    """The parameter or buffer of the module around of which a tensor is made."""
+    own = _root(context, tensor)
+    return own if own is not None and _moves_along(context, own) else None
+
+
+def is_own_vector(context: Context, node: ast.expr) -> bool:
+    """`self.mask_token` and `self.mask_token.to(x.dtype)`, a parameter of the module of more than
+    one number."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in _CASTS:
+            return False
+        node = node.func.value
+    own = own_of(context, node) if isinstance(node, ast.Attribute) else None
+    return own is node and any(
+        isinstance(use.ctx, ast.Store)
+        and isinstance(given := context.index.parents[use], ast.Assign)
+        and isinstance(given.value, ast.Call)
+        and any(map(_is_of_many, given.value.args))
+        for use in context.index.attributes.get(node.attr, ())
+    )
+
+
+def _is_of_many(made: ast.expr) -> bool:
+    """`torch.zeros(1, 1, dim)`, `torch.FloatTensor(512).uniform_()`: not of the one size 1."""
+    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
+        if any(not isinstance(n, ast.Constant) or n.value != 1 for n in made.args):
+            return True
+        made = made.func.value
+    return False
+
+
+def hangs_on_numbers(context: Context, node: ast.AST) -> bool:
+    """Whether a test that decides on `node` asks for numbers of a tensor."""
     return any(
         isinstance(parent, ast.If) and _asks_for_numbers(context, parent.test)
         for parent in context.index.ancestors(node)

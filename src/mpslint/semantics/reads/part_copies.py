@@ -17,6 +17,7 @@ from mpslint.semantics.loops.loops import Loop, LoopKind
 from mpslint.semantics.reads.element_reads import (
     Turning,
     element_of,
+    is_given_in_a_step,
     is_handed_over,
     may_be_a_table,
     prints,
@@ -62,7 +63,7 @@ def part_copies(context: Context, calls: Iterable[ast.Call]) -> Iterator[PartCop
             whole, loop = part
             if (
                 _is_one_tensor(context, whole)
-                and not _shows(context, loop)
+                and not shows(context, loop)
                 and context.worlds.reach(call) & MACS
             ):
                 yield PartCopy(call, loop, whole)
@@ -72,7 +73,7 @@ def part_copies(context: Context, calls: Iterable[ast.Call]) -> Iterator[PartCop
             yield PartCopy(call, again, None)
 
 
-def _shows(context: Context, loop: Turning) -> bool:
+def shows(context: Context, loop: Turning | ast.While) -> bool:
     """Whether each turn tells of what it copies, or the function draws it: somebody looks on, and
     that takes longer than to wait."""
     function = context.index.function(loop)
@@ -95,7 +96,9 @@ def _is_one_tensor(context: Context, whole: ast.expr) -> bool:
         return False  # What an object keeps may be a list.
     kind = context.values.of(whole).kind
     if kind is not Kind.TENSOR:
-        return kind is Kind.UNKNOWN and is_handed_over(context, whole)
+        return kind is Kind.UNKNOWN and (
+            is_handed_over(context, whole) or is_given_in_a_step(context, whole)
+        )
     return not isinstance(whole, ast.Name) or not may_be_a_table(context, whole)
 
 
@@ -130,7 +133,7 @@ def _reckoned_again(context: Context, call: ast.Call) -> ast.For | None:
         return None  # It may be one of a list of tensors.
     if not _is_of_before(context, call.func.value, loop, _NAMES_FOLLOWED):
         return None
-    if run_by(context, loop, _CALLERS_FOLLOWED) is None or _shows(context, loop):
+    if run_by(context, loop, _CALLERS_FOLLOWED) is None or shows(context, loop):
         return None
     return loop
 

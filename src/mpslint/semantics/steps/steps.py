@@ -49,6 +49,10 @@ _CALLED = "steps.called"
 _OPTIMIZERS = "steps.optimizers"
 _WITHOUT_STEPS = frozenset({Kind.SEQUENCE, Kind.OPTIMIZER, Kind.SCALER, Kind.TENSOR})
 """What has methods named as a step may be (`update`, `step`), and trains nothing by them."""
+_WITHOUT_WEIGHTS = ("Loss", "Softmax", "Sigmoid", "Softplus")
+_WITH_WEIGHTS = "AdaptiveLogSoftmaxWithLoss"
+"""Fact: how the names of those of torch's modules end that have no weights, and the one that has
+(`torch/nn/modules/adaptive.py`)."""
 _CALLS_FOLLOWED = 2
 """A step that calls a helper that calls another: more takes time, and is not seen in real code."""
 
@@ -113,16 +117,21 @@ def _is_given(context: Context) -> bool:
     around = [index.function(call) for call in index.calls.get("backward", ())]
     if not around or not all(_is_given_something(context, item) for item in around):
         return False
+    makes = False
     for call in index.of(ast.Call):
         name = context.resolve(call.func) or ""
-        if name.startswith("torch.nn.") and name.rsplit(".", 1)[-1][:1].isupper():
-            return False
+        last = name.rsplit(".", 1)[-1]
+        if name.startswith("torch.nn.") and last[:1].isupper():
+            if last == _WITH_WEIGHTS or not last.endswith(_WITHOUT_WEIGHTS):
+                return False
+            makes = True
         if isinstance(call.func, ast.Name):
             for binding in context.names.bindings(call.func.id, call.func):
                 if isinstance(binding.node, ast.ClassDef):
                     if context.values.is_module_class(binding.node):
                         return False
-    return True
+    # Who makes all but the model may be a part of a program that has never heard of a GPU.
+    return not makes or (context.imported is not None and context.imported.names_devices())
 
 
 def training(context: Context, node: ast.AST, calls: int = _CALLS_FOLLOWED) -> Turns | None:

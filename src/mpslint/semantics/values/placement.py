@@ -196,7 +196,8 @@ class Placement:
             return False
         value = self._values.of(node)
         if value.kind is Kind.UNKNOWN:
-            return names_device(last_name(node))
+            # `self.device["teacher"]` is one of several that are kept under a name for them.
+            return names_device(last_name(node.value if isinstance(node, ast.Subscript) else node))
         if value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
             return False
         return value.devices is None or not value.devices.isdisjoint(_ACCELERATORS)

@@ -18,6 +18,17 @@ _OF_PACKAGES = frozenset({"__version__", "__file__", "__name__", "__path__", "__
 
 
 class ForeignUses(Flow):
+    def asked_of(self, name: ast.Name, origin: str) -> tuple[str, ast.Call | None]:
+        """The qualified name of what is used where a foreign thing is named that is called
+        `origin`; and its call, if it is called."""
+        node: ast.AST = name
+        around = self._around.get(node)
+        while isinstance(around, ast.Attribute):
+            origin, node = f"{origin}.{around.attr}", around
+            around = self._around.get(node)
+        is_called = isinstance(around, ast.Call) and around.func is node
+        return origin, around if is_called else None  # type: ignore[return-value]
+
     def is_apart(self, name: ast.Name) -> bool:
         """Whether no tensor has a part in what is done with a foreign thing where it is named."""
         self._holding.clear()

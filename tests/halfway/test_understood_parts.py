@@ -125,6 +125,34 @@ def test_a_graph_that_may_hold_float64_stays(cli: Cli, project: Path, program: s
     assert not is_ported(cli, project, program)
 
 
+SET = """\
+class Graphs(InMemoryDataset):
+    def process(self):
+        made = []
+        for row in np.load("a.npy"):
+            x = torch.tensor(row, dtype=torch.float)
+            made.append(Data(x=x))
+        self.data, self.slices = self.collate(made)
+
+    def shown(self, x: Data) -> Data:
+        return x if isinstance(x, Data) else None
+
+
+for batch in DataLoader(Graphs("a"), batch_size=2):
+    batch = batch.to(device)
+    print(net(batch.x))
+"""
+
+
+def test_a_data_set_s_own_making_is_on_its_way_though_nobody_names_it(
+    cli: Cli, project: Path
+) -> None:
+    imported = GRAPHS + ", InMemoryDataset\nfrom torch_geometric.loader import DataLoader"
+    assert is_ported(cli, project, used(imported, SET))
+    wide = SET.replace(", dtype=torch.float", "")
+    assert not is_ported(cli, project, used(imported, wide))
+
+
 def test_what_a_function_makes_for_a_graph_is_looked_at(cli: Cli, project: Path) -> None:
     data = (
         "import torch\nfrom torch_geometric.transforms import BaseTransform\n\n\n"

@@ -42,8 +42,8 @@ class Fields:
 
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
-        self._asked: set[str] = set()
-        """The names that are looked at: what is made of itself is as its other values are."""
+        self._asked: set[tuple[ast.AST, str]] = set()
+        """What is looked at: what is made of itself is as its other values are."""
 
     def unread_in(self, call: ast.Call) -> Iterator[tuple[int, str]]:
         """The row of a call that is given what may be float64."""
@@ -55,11 +55,12 @@ class Fields:
         """The rows in which one is given an array or a list later (`data.y = torch.from_numpy(y)`),
         itself or by a function of the file: what else comes there is a tensor as others have it."""
         for node in walk(self._tree):
-            for target in node.targets if isinstance(node, ast.Assign) else ():
+            if not isinstance(node, ast.Assign):
+                continue
+            for target in node.targets:
                 owner = root_name(target, ast.Attribute, ast.Subscript)
                 if isinstance(target, ast.Attribute) and owner != "self":
-                    value = node.value  # type: ignore[attr-defined]
-                    if not all(map(self._is_shown, self._made_in(value))):
+                    if not all(map(self._is_shown, self._made_in(node.value))):
                         yield node.lineno, f"{brief(ast.unparse(node), _MAX_TEXT)} {_WIDE}"
 
     def _made_in(self, value: ast.AST) -> Iterator[ast.AST]:
@@ -94,7 +95,7 @@ class Fields:
         if isinstance(node, ast.Subscript | ast.Starred):
             return self._is_shown(node.value)
         if isinstance(node, ast.Name):
-            return self._are_shown(node.id)
+            return self._are_shown(node.id, self._scopes[node])
         if isinstance(node, ast.Attribute):
             return self._is_attribute_shown(node)
         return isinstance(node, ast.Call) and self._is_call_shown(node)
@@ -103,17 +104,18 @@ class Fields:
         if node.attr in _SAME:
             return self._is_shown(node.value)
         if isinstance(node.value, ast.Name) and node.value.id == "self":
-            return self._are_shown(f"self.{node.attr}")
+            return self._are_shown(f"self.{node.attr}", (self._tree,))
         return node.attr in _OF_GRAPHS
 
-    def _are_shown(self, name: str) -> bool:
-        """Whether all that a name, or a member, of the file is given is no float64."""
-        if name in self._asked:
-            return True
-        values = self._given.get(name, [])
-        self._asked.add(name)
-        shown = bool(values) and all(map(self._is_shown, values))
-        self._asked.discard(name)
+    def _are_shown(self, name: str, scopes: tuple[ast.AST, ...]) -> bool:
+        """Whether all that a name, or a member, is given is no float64; `scopes`: what may give
+        it something, the nearest first."""
+        key = next(((one, name) for one in scopes if (one, name) in self._given), None)
+        if key is None or key in self._asked:
+            return key is not None
+        self._asked.add(key)
+        shown = all(map(self._is_shown, self._given[key]))
+        self._asked.discard(key)
         return shown
 
     def _is_call_shown(self, call: ast.Call) -> bool:
@@ -149,12 +151,12 @@ class Fields:
     def _gives_shown(self, name: str) -> bool:
         """Whether all that a function of the file gives back is no float64."""
         found = self._functions.get(name, ())
-        if len(found) != 1 or name in self._asked:
+        if len(found) != 1 or (found[0], "") in self._asked:
             return False
         back = [one.value for one in walk(found[0]) if isinstance(one, ast.Return)]
-        self._asked.add(name)
+        self._asked.add((found[0], ""))
         shown = bool(back) and all(map(self._is_shown, back))
-        self._asked.discard(name)
+        self._asked.discard((found[0], ""))
         return shown
 
     @cached_property
@@ -163,20 +165,38 @@ class Fields:
         return Arrays([one for one in walk(self._tree) if isinstance(one, kinds)])
 
     @cached_property
-    def _given(self) -> dict[str, list[ast.AST | None]]:
-        """What names and members of `self` are given; None: no assignment shows it."""
+    def _scopes(self) -> dict[ast.AST, tuple[ast.AST, ...]]:
+        """The functions around each name, the innermost first, and the module."""
+        found: dict[ast.AST, tuple[ast.AST, ...]] = {}
+        waiting: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(self._tree, (self._tree,))]
+        while waiting:
+            node, around = waiting.pop()
+            inside = (node, *around) if isinstance(node, FUNCTIONS) else around
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.Name | ast.arg):
+                    found[child] = inside
+                waiting.append((child, inside))
+        return found
+
+    @cached_property
+    def _given(self) -> dict[tuple[ast.AST, str], list[ast.AST | None]]:
+        """What names are given in a function, or the module, and members of `self` anywhere; None:
+        no assignment shows it."""
         plain = {
             target: node.value
             for node in walk(self._tree)
             if isinstance(node, ast.Assign | ast.AnnAssign)
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         }
-        found: dict[str, list[ast.AST | None]] = {}
+        found: dict[tuple[ast.AST, str], list[ast.AST | None]] = {}
         for node in walk(self._tree):
             if isinstance(node, ast.arg):
-                found.setdefault(node.arg, []).append(None)
-            elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-                found.setdefault(ast.unparse(node), []).append(plain.get(node))
+                found.setdefault((self._scopes[node][0], node.arg), []).append(None)
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                key = self._scopes[node][0], node.id
+                found.setdefault(key, []).append(plain.get(node))
+            elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                found.setdefault((self._tree, ast.unparse(node)), []).append(plain.get(node))
         return found
 
 

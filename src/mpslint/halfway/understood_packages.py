@@ -103,6 +103,8 @@ def uses(
                 for row, why in fields.unread_in(call):
                     seen.add(row)
                     yield row, why
+            elif known == _KEEPS and foreign.is_only_named(node):
+                continue
             elif known in (None, _KEEPS) and not foreign.is_apart(node):
                 seen.add(node.lineno)
                 yield node.lineno, named[node.id]

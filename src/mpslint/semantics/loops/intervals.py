@@ -42,7 +42,8 @@ def arm_of_most_turns(index: Index, test: ast.expr) -> bool | None:
             return None
         if not isinstance(test.ops[0], ast.Eq | ast.NotEq):
             return None
-        test, arm = test.left, isinstance(test.ops[0], ast.NotEq)
+        arm = isinstance(test.ops[0], ast.NotEq)
+        test = test.left
     if not isinstance(test, ast.BinOp) or not isinstance(test.op, ast.Mod):
         return None
     known = numbers(index, test.right)

@@ -71,6 +71,28 @@ def test_what_is_narrow_before_the_move_keeps_nothing(
     assert is_ported(cli, project, data, program)
 
 
+PICTURE = DATA.replace("import numpy as np\n", "import cv2\nimport numpy as np\n")
+
+
+@pytest.mark.parametrize(
+    ("made", "opened"),
+    [
+        # What shapes a picture gives the dtype that it is given; divided, whole numbers are wide.
+        ("np.expand_dims(cv2.resize(x.astype(np.float32), (8, 8)), 0) / 255", True),
+        ("cv2.cvtColor(cv2.imread('a').astype('float32'), 7) / 255", True),
+        ("cv2.flip(x.astype(np.float32), 1)", True),
+        ("cv2.resize(cv2.imread('a'), (8, 8)) / 255", False),
+        ("cv2.resize(cv2.imread('a') / 255, (8, 8))", False),
+        ("cv2.warpAffine(np.ones((8, 8)), x, (8, 8))", False),
+    ],
+)
+def test_a_picture_keeps_its_dtype_where_it_is_shaped(
+    cli: Cli, project: Path, made: str, opened: bool
+) -> None:
+    data = PICTURE.replace("mask = np.ones(8)", f"x = np.load('a.npy')\n        mask = {made}")
+    assert is_ported(cli, project, data, PROGRAM, "--select", "MPS103") is opened
+
+
 def test_check_promises_nothing_of_such_a_loop(cli: Cli, project: Path) -> None:
     (project / "data.py").write_text(DATA)
     (project / "train.py").write_text(PROGRAM.replace(".to(device)", '.to("cuda")'))

@@ -261,3 +261,22 @@ def test_what_a_simulator_without_metal_has_off_the_cpu_is_on_cuda(tmp_path: Pat
 
 def test_what_it_does_on_the_cpu_is_done_on_a_mac(tmp_path: Path) -> None:
     assert _told(tmp_path, "==")
+
+
+def test_what_catalyst_s_runners_run_is_told_no_choice_that_it_would_take_back(
+    tmp_path: Path,
+) -> None:
+    program = (
+        "import torch\nfrom catalyst import dl\n\n\nclass Runner({base}):\n    pass\n\n\n"
+        "def run(make):\n"
+        '    device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        "    Runner().train(model=make().to(device))\n"
+    )
+    settings = Settings(select=("MPS103",))
+    told = {}
+    for base in ("dl.Runner", "object"):
+        path = tmp_path / "program.py"
+        path.write_text(program.format(base=base))
+        source = SourceFile(str(path), path.read_bytes())
+        told[base] = bool(lint(source, settings, elsewhere=Neighbours(settings)))
+    assert told == {"dl.Runner": False, "object": True}

@@ -197,3 +197,40 @@ def test_what_is_read_of_sound_numbers_is_read_at_each_turn(test: str) -> None:
 def test_the_other_arm_of_a_test_for_sound_numbers_is_seldom() -> None:
     assert not is_told("if loss.isfinite().all():\n    x = 1\nelse:\n    print(loss.item())")
     assert is_told("if loss.isnan().any():\n    x = 1\nelse:\n    print(loss.item())")
+
+
+READ = "print(loss.item())"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"if not i % 10 == 0:\n    {READ}",
+        f"if i % 10 != 0:\n    {READ}",
+        f"if i % 10:\n    {READ}",
+        f"if i % 10 == 0:\n    print(i)\nelse:\n    {READ}",
+        f"if (i + 1) % 10 == 0:\n    continue\n{READ}",
+        f"if not i % 10:\n    continue\n{READ}",
+    ],
+)
+def test_what_all_remainders_but_one_come_to_is_read_at_most_turns(body: str) -> None:
+    assert is_told(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"if i % 10 == 0:\n    {READ}",
+        f"if not i % 10:\n    {READ}",
+        f"if not i % 10 != 0:\n    {READ}",
+        f"if i % 10 != 0:\n    continue\n{READ}",
+        f"if i % 10:\n    continue\n{READ}",
+        f"if i % 10:\n    print(i)\nelse:\n    {READ}",
+        f"shown = i % 10\nif shown == 0:\n    {READ}",
+        # Of two remainders each is that of many turns, and of others it is not known.
+        f"if i % 2 != 0:\n    {READ}",
+        f"if i % opt.unknown != 0:\n    {READ}",
+    ],
+)
+def test_what_one_remainder_comes_to_or_may_come_to_alone_is_not_told(body: str) -> None:
+    assert not is_told(body)

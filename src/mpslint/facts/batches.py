@@ -62,7 +62,14 @@ SPELLING = words(
 COUNTING_BUILTINS = words("int len ord hash id bool str repr isinstance any all callable")
 """What of Python's gives no fraction."""
 PICTURES = words("cv2.imread cv2.cvtColor cv2.resize cv2.imdecode imageio.imread")
-"""What gives an array of bytes."""
+"""What gives an array of bytes, where nothing says that it was made of another one."""
+RESHAPING = words(
+    """
+    cv2.cvtColor cv2.resize cv2.flip cv2.rotate cv2.GaussianBlur cv2.warpAffine cv2.warpPerspective
+    cv2.copyMakeBorder cv2.remap cv2.medianBlur
+    """
+)
+"""What gives an array of the dtype of the one that it is given."""
 LABELS = words("samples targets imgs labels classes class_to_idx")
 """What the classes of torchvision's data sets have: paths and whole numbers."""
 TORCH = words("torch torchvision torchaudio kornia")

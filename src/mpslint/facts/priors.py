@@ -326,6 +326,27 @@ def understood(package: str) -> bool:
     )
 
 
+def understood_part(name: str) -> str | None:
+    """What is known of a part of a package that as a whole is not understood, by its qualified
+    name: `keeps`, `any`; None: nothing. The longest of the names that fit decides. Between a
+    package and what it holds there may be modules of its own: `torch_geometric.nn.conv.gcn_norm`
+    is `torch_geometric.nn.gcn_norm`. All that a module has (`*`) is known where no part of it is
+    known to be otherwise."""
+    if name.endswith(".*"):
+        module = name.removesuffix("*")
+        beside = [row.match for row in rows("understood-parts") if row.says != "any"]
+        if any(match.startswith(module) for match in beside):
+            return None
+        name = module.removesuffix(".")
+    parts = name.split(".")
+    for end in range(len(parts), 1, -1):
+        for inner in range(end - 1, 0, -1):
+            row = find("understood-parts", ".".join((*parts[:inner], parts[end - 1])))
+            if row is not None:
+                return None if row.says == "doubt" else row.says
+    return None
+
+
 def computes_on_host(package: str) -> bool:
     """Whether the functions of a package raise for a tensor that is not on the CPU."""
     row = find("understood-packages", package)

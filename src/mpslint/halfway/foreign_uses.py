@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.halfway.foreign_flow import Flow
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode, walk
 from mpslint.semantics.syntax.parameters import explicit_parameters
 
@@ -18,6 +19,17 @@ _OF_PACKAGES = frozenset({"__version__", "__file__", "__name__", "__path__", "__
 
 
 class ForeignUses(Flow):
+    def asked_of(self, name: ast.Name, origin: str) -> tuple[str, ast.Call | None]:
+        """The qualified name of what is used where a foreign thing is named that is called
+        `origin`; and its call, if it is called."""
+        node: ast.AST = name
+        around = self._around.get(node)
+        while isinstance(around, ast.Attribute):
+            origin, node = f"{origin}.{around.attr}", around
+            around = self._around.get(node)
+        is_called = isinstance(around, ast.Call) and around.func is node
+        return origin, around if is_called else None  # type: ignore[return-value]
+
     def is_apart(self, name: ast.Name) -> bool:
         """Whether no tensor has a part in what is done with a foreign thing where it is named."""
         self._holding.clear()
@@ -37,6 +49,23 @@ class ForeignUses(Flow):
         if isinstance(self._around.get(call), ast.Expr):
             return False  # Nothing comes of it that could be seen: it may change what others do.
         return self._is_given_host(call) and self._stays_host(call)
+
+    def is_only_named(self, name: ast.Name) -> bool:
+        """Whether a foreign class stands for a type alone: in an annotation or a question, or as
+        the base of a class."""
+        node: ast.AST = name
+        around = self._around.get(node)
+        while isinstance(around, ast.Attribute | ast.Subscript | ast.BinOp | ast.Tuple | ast.List):
+            node, around = around, self._around.get(around)
+        if isinstance(around, ast.ClassDef):
+            return node in around.bases
+        if isinstance(around, ast.Call):
+            return last_name(around.func) in _ASKING and around.func is not node
+        if isinstance(around, ast.arg):
+            return True
+        if isinstance(around, ast.AnnAssign):
+            return around.annotation is node
+        return isinstance(around, FUNCTIONS) and around.returns is node
 
     def _is_only_asked_for(self, node: ast.AST) -> bool:
         around = self._around.get(node)

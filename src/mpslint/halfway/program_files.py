@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from mpslint.sources.source import SourceFile
 
 _BY_CALL = (b"import_module", b"__import__")
+_OF_TODAY = (2, 0)
+"""Who has an older torch has older releases of other packages, which did things otherwise."""
 _MOST_CHOSEN = 64
 """A folder of more modules is not followed."""
 
@@ -151,7 +153,10 @@ class ProgramFiles:
         nodes = of_kinds(tree, kinds)
         found: list[tuple[int, str]] = []
         if near:
-            found += understood_packages.uses(tree, nodes, near, self._others.around(path))
+            others = self._others.around(path)
+            newest = self._project_of(path).newest_torch
+            is_of_today = newest is None or newest >= _OF_TODAY
+            found += understood_packages.uses(tree, nodes, near, others, is_of_today=is_of_today)
         if steps is not None:
             found += steps.rows(text, nodes)
         if is_scaled:

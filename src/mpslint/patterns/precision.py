@@ -269,8 +269,12 @@ def fix_level(context: Context, request: Request) -> Applicability | None:
     asked = request.device if request.device is not None else request.base
     if request.dtype is None and _spreads(request.call):
         return None
-    if asked is None or context.values.of(request.base).kind is Kind.MODULE:
+    if asked is None:
         return None
+    is_module = context.values.of(request.base).kind is Kind.MODULE
+    if is_module and not (request.device is not None and _cast_before(context, request.call)):
+        if move is None:
+            return None  # Of which dtype all of it is, or where it lies, is not said here.
     if meets_wide(context, request, "float64") or _solver_around(context, request.call):
         return Applicability.UNSAFE
     if is_path(asked) or (request.device is not None and pinned_to_mps(context, asked)):

@@ -19,6 +19,7 @@ from mpslint.project.runs.left_behind import STAYS, lacks_kernel, places
 from mpslint.semantics.destinations.destinations import device_argument
 from mpslint.semantics.packages.versions import module_before_mps
 from mpslint.semantics.syntax.expressions import is_path, keyword
+from mpslint.semantics.wide.wide_companions import companion
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import Harm, harms
 from mpslint.semantics.worlds.machines import MACS
@@ -244,11 +245,44 @@ def is_mended(context: Context, harm: Harm) -> bool:
     code = _COMPLEX if is_complex(harm.dtype) else _WIDE
     if code not in settings.enabled(context.source.path) or not settings.may_fix(code):
         return False
-    if harm.kind is not Kind.WIDE or harm.is_default or harm.is_module or harm.is_one:
+    if harm.kind is not Kind.WIDE or harm.is_default or harm.is_one:
         return False
     if not isinstance(harm.node, ast.Call):
+        return False
+    if harm.is_module and not _is_cast_where_moved(harm.node):
         return False
     device = device_argument(context, harm.node)
     if device is None or keyword(harm.node, "dtype") is not None or len(harm.node.args) > 1:
         return False
-    return is_path(device)
+    return is_path(device) and not stays_beside_wide(context, harm.node)
+
+
+def stays_beside_wide(context: Context, move: ast.Call) -> bool:
+    """Whether what is moved is used together with something that stays float64: casting the one
+    alone helps nobody."""
+    beside = wide_moves(context)
+    return companion(context, move, beside, "float64") is not None
+
+
+def wide_moves(context: Context) -> list[ast.Call]:
+    """The moves of what says itself that it is float64, be it a tensor or a model of whatever
+    class: `Net().double().to(device)`, which one call can say."""
+    return [
+        call
+        for call in context.index.calls.get("to", ())
+        if _is_cast_where_moved(call)
+        and (device := device_argument(context, call)) is not None
+        and is_path(device)
+    ]
+
+
+def _is_cast_where_moved(move: ast.Call) -> bool:
+    """`Net().double().to(device)`"""
+    made = move.func.value if isinstance(move.func, ast.Attribute) else None
+    return (
+        isinstance(made, ast.Call)
+        and isinstance(made.func, ast.Attribute)
+        and made.func.attr == "double"
+        and not made.args
+        and not made.keywords
+    )

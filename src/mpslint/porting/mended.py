@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability
 from mpslint.patterns.late_casts import rows_cast_first
 from mpslint.porting.bringing import brings
-from mpslint.porting.foreseen import is_mended
+from mpslint.porting.foreseen import is_mended, stays_beside_wide, wide_moves
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import harms
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _ARRAYS = "MPS402"
 """The code that tells of such casts beside a port."""
+_WIDE = "MPS401"
+"""That of what says itself that it is float64, and is moved."""
 
 
 def mended_rows(context: Context, findings: Iterable[Finding]) -> frozenset[int]:
@@ -37,4 +39,6 @@ def mended_rows(context: Context, findings: Iterable[Finding]) -> frozenset[int]
             if harm.only_once_ported and is_mended(context, harm):
                 assert isinstance(harm.node, ast.Call)
                 found.add(harm.node.lineno)
+    if opens and _WIDE in settings.enabled(context.source.path) and settings.may_fix(_WIDE):
+        found |= {one.lineno for one in wide_moves(context) if not stays_beside_wide(context, one)}
     return frozenset(found)

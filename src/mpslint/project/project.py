@@ -50,6 +50,10 @@ class Project(Neighbours):
         self._surroundings = Surroundings(settings, self.context, self._modules_of)
         self._check_helper()
 
+    @property
+    def newest_torch(self) -> tuple[int, int] | None:
+        return self._settings.newest_torch
+
     def is_imported(self, path: str, *, is_module: bool = False) -> bool:
         path = os.path.abspath(path)
         if is_module and (self.modules.beside(path) or self.modules.beside(os.path.dirname(path))):

@@ -62,7 +62,11 @@ CLOSED, OPEN = "fails for a device named mps", "has no arm for a device named mp
 COPIED = "is copied to the CPU only where CUDA is"
 KERNEL = "has no MPS kernel in a torch that is supported"
 DEFAULT = "makes every float float64"
-_RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
+_RUN_BY_OTHERS = frozenset(
+    {"forward", "training_step", "validation_step", "test_step", "predict_step"}
+    # Fact: torch_geometric/data/dataset.py and nn/conv/message_passing.py call these of a class.
+    | {"process", "message", "aggregate", "message_and_aggregate"}
+)
 """Methods that somebody else calls for an object of the class."""
 _MAX_TEXT = 60
 _FEW = 4

@@ -17,6 +17,8 @@ _MOST_TURNS = 8
 """The generator of a GAN is trained every fifth turn or so; what is done every sixteenth turn, a
 penalty of the gradients, is too rare for what it reads to count."""
 
+_HALF = 2
+"""Each remainder of two is that of every second turn."""
 _WITH_STEP = 3
 """`range(start, end, step)`"""
 
@@ -24,6 +26,28 @@ _WITH_STEP = 3
 def holds_each_turn(index: Index, remainder: ast.BinOp) -> bool:
     """Whether `step % every` is zero at all turns, as long as nobody says otherwise."""
     return numbers(index, remainder.right) == {1}
+
+
+def arm_of_most_turns(index: Index, test: ast.expr) -> bool | None:
+    """Which arm of a test most turns come to, since it asks for a remainder that few have: the
+    first (True) of `i % 10 != 0`, `not i % 10 == 0` and `i % 10`, the second (False) of
+    `i % 10 == 0`; None of others, and where nobody knows that there are more than two remainders.
+    """
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        arm = arm_of_most_turns(index, test.operand)
+        return None if arm is None else not arm
+    arm = True
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        if not isinstance(test.comparators[0], ast.Constant):
+            return None
+        if not isinstance(test.ops[0], ast.Eq | ast.NotEq):
+            return None
+        arm = isinstance(test.ops[0], ast.NotEq)
+        test = test.left
+    if not isinstance(test, ast.BinOp) or not isinstance(test.op, ast.Mod):
+        return None
+    known = numbers(index, test.right)
+    return arm if known and min(known) > _HALF else None
 
 
 def turns_few_times(loop: ast.AST) -> bool:

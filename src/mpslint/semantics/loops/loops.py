@@ -127,7 +127,8 @@ class Loops:
         if isinstance(parent, ast.match_case):
             return not self._is_of_parts(loop) and self._rare.of_few_turns(parent, child)
         if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
-            if self._rare.holds(parent.test) or warms_up(parent.test):
+            is_rare = self._rare.holds(parent.test) and not self._rare.of_most_turns(parent, child)
+            if is_rare or warms_up(parent.test):
                 if not self._decides_training(parent, child):
                     return True
             if not self._is_of_parts(loop) and self._rare.of_few_turns(parent, child):
@@ -310,9 +311,8 @@ class Loops:
             return False
         if not any(isinstance(s, ast.Continue | ast.Return) for s in item.body):
             return False
-        if self._rare.holds(item.test) or is_filled(
-            item.test, False, loop.body[loop.body.index(item) + 1 :]
-        ):
+        is_rare = self._rare.holds(item.test) and not self._rare.most_turns_go_on(item.test)
+        if is_rare or is_filled(item.test, False, loop.body[loop.body.index(item) + 1 :]):
             return True
         return not self._is_of_parts(loop) and self._rare.keeps_few_turns(item.test)
 

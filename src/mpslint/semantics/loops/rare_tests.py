@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.semantics.loops.intervals import holds_each_turn, turns_few_times
+from mpslint.semantics.loops.intervals import (
+    arm_of_most_turns,
+    holds_each_turn,
+    turns_few_times,
+)
 from mpslint.semantics.loops.loop_tests import (
     answers,
     arm_of_one_turn,
@@ -204,6 +208,16 @@ class RareTests:
             and any(self._index.within(item, loop) for item in stores)
             for loop in self._index.ancestors(test)
         )
+
+    def of_most_turns(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
+        """Whether `child` stands in the arm that most turns come to: `if i % 10 != 0:`"""
+        arm = arm_of_most_turns(self._index, branch.test)
+        body = branch.body if isinstance(branch.body, list) else [branch.body]
+        return arm is not None and (child in body) is arm
+
+    def most_turns_go_on(self, test: ast.expr) -> bool:
+        """Whether most turns go on behind a test: `if i % 10 == 0: continue`."""
+        return arm_of_most_turns(self._index, test) is False
 
     def few_turns_pass(self, test: ast.expr) -> bool:
         return seldom_arm(test, self._counters(test, few=False), self._flow) is True

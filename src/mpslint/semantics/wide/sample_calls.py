@@ -92,6 +92,9 @@ def imported(name: str, node: ast.Call, of: _Of) -> Value | None:
     """What a function of a package gives, by its qualified name."""
     package, _, function = name.partition(".")
     last = name.rpartition(".")[2]
+    if name in batches.RESHAPING and node.args:
+        made = of(node.args[0])
+        return INTEGERS if made in (None, ANY, UNREAD) else made
     if name in batches.PICTURES:
         return INTEGERS
     if name.startswith("PIL."):

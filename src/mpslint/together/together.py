@@ -283,17 +283,17 @@ class Together:
                 project, made = around[job.settings], self._made[path]
                 against = self._against(path, project)
                 if not against:
-                    foreseen = dict.fromkeys(
-                        one.reason
+                    known = [
+                        Objection(one.reason, frozenset(), one.row, on_mac=True)
                         for one in (*made.findings, *made.untold)
                         if one.reason and one.reason not in self._halves and weighs(one)
-                    )
-                    known = [Objection(reason, frozenset(), 0, on_mac=True) for reason in foreseen]
+                    ]
                     again.update(self._left_alone_with(path, project, known))
                     return
                 if self._fixing[path].bar(made, against):
                     again.add(path)
-                    again.update(self._left_alone_with(path, project, against))
+                    far = [one._replace(row=0) for one in against]
+                    again.update(self._left_alone_with(path, project, far))
                     return
                 for other in self._changed_among(
                     consulted.path for consulted in project.consulted()
@@ -437,7 +437,7 @@ class Together:
         self, path: str, project: Project, against: Sequence[Objection]
     ) -> list[str]:
         """Files that import this one, or that it imports, go along: a program of which a part stays
-        on the CPU is worse than one that is left as it is."""
+        on the CPU is worse than one that is left as it is. Not who never comes to that row."""
         harms = _from_afar(path, [one for one in against if one.on_mac])
         if not harms:
             return []
@@ -445,7 +445,8 @@ class Together:
         for other, made in self._made.items():
             if other == path or not made.applied:
                 continue
-            if beside.are(path, other) and self._fixing[other].bar(made, harms):
+            meant = [one for one in harms if beside.comes_to(other, path, one.row)]
+            if beside.are(path, other) and self._fixing[other].bar(made, meant):
                 found.append(other)
         return found
 

@@ -7,6 +7,7 @@ each text is gone through once for a name, and an expression is tried only where
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 _Files = tuple[str, ...]
@@ -56,6 +57,15 @@ def stands_alone(word: bytes, data: bytes) -> bool:
             return True
         at = data.find(word, at + 1)
     return False
+
+
+def rows_with(word: bytes, data: bytes) -> Iterator[bytes]:
+    """The rows of a text in which a word stands, each with its end."""
+    at = data.find(word)
+    while at >= 0:
+        end = data.find(b"\n", at) + 1 or len(data)
+        yield data[data.rfind(b"\n", 0, at) + 1 : end]
+        at = data.find(word, end)
 
 
 def is_torchs(word: bytes, data: bytes) -> bool:

@@ -15,6 +15,7 @@ from mpslint.project.layout.added_folders import WORD
 from mpslint.project.layout.definition_texts import definition_of
 from mpslint.project.layout.import_texts import apart, imported_modules
 from mpslint.project.layout.modules import is_foreign
+from mpslint.project.layout.word_holders import rows_with
 from mpslint.project.uses.importers import is_imported
 from mpslint.semantics.syntax.fitting import UNBOUND, signature_of
 from mpslint.semantics.syntax.index import FUNCTIONS
@@ -38,6 +39,8 @@ _REPLACED = (
     rb"\b(?:setattr|delattr|patch\w*|globals|vars|replace\w*)\b[^\n]*\b%(name)s\b",
 )
 """What puts something in the place of a function or class, in the module or under its name."""
+_REPLACING = (b"setattr", b"delattr", b"patch", b"globals", b"vars", b"replace")
+"""What the last of these begins with."""
 _REWRITING = (
     b"__defaults__",
     b"__kwdefaults__",
@@ -61,6 +64,8 @@ class Callees:
         """By the text of a definition, as it seems."""
         self._rewritten: dict[str, bool] = {}
         """By the head of the project."""
+        self._replaced: dict[tuple[str, str], bool] = {}
+        """By that and by a name."""
 
     def signature(
         self, path: str, qualified: str, *, certain: bool
@@ -158,16 +163,30 @@ class Callees:
         return self._rewritten[whole.head]
 
     def _is_replaced(self, whole: Whole, name: str) -> bool:
-        word = name.encode("utf-8", "replace")
-        spelled = re.compile(b"|".join(_REPLACED) % {b"name": re.escape(word)})
+        key = whole.head, name
+        if key not in self._replaced:
+            self._replaced[key] = self._puts_another(whole, name.encode("utf-8", "replace"))
+        return self._replaced[key]
+
+    def _puts_another(self, whole: Whole, word: bytes) -> bool:
         quoted = (b'"%s"' % word, b"'%s'" % word)
         for other in self._modules.holding_alone((*whole.modules, *whole.others), word):
             text = self._modules.text(other) or b""
-            if spelled.search(text):
+            if any(_replaces(row, word) for row in rows_with(word, text)):
                 return True
             if any(one in text for one in quoted) and any(one in text for one in _BY_TEXT):
                 return True
         return False
+
+
+def _replaces(row: bytes, word: bytes) -> bool:
+    """Whether a row puts something in the place of what has this name. In most rows nothing does,
+    which is seen without an expression for each name."""
+    is_given = b"=" in row and (b"." + word in row or word + b".__init__" in row)
+    if not is_given and not any(one in row for one in _REPLACING):
+        return False
+    spelled = b"|".join(_REPLACED) % {b"name": re.escape(word)}
+    return re.search(spelled, row) is not None
 
 
 def _signature(text: bytes, name: str) -> Signature | None:

@@ -312,6 +312,15 @@ def test_a_batch_that_only_data_parallel_moves_keeps_its_program_from_mps(folder
     assert changed(folder, loop=f"import torch\n\n\n{LOOP}", wrapped=program) == {"net", "program"}
 
 
+@pytest.mark.parametrize("given", ["x=inputs", "inputs[0]", "*inputs", "x=inputs[:2], y=target"])
+def test_what_the_wrapper_moves_may_be_named_or_a_part_of_the_batch(
+    folder: Path, given: str
+) -> None:
+    program = WRAPPED.format("nn.DataParallel(nn.Linear(2, 2))")
+    loop = LOOP.replace("net(inputs)", f"net({given})")
+    assert changed(folder, loop=f"import torch\n\n\n{loop}", wrapped=program) == {"net", "program"}
+
+
 def test_a_batch_that_is_moved_itself_comes_to_mps_with_its_program(folder: Path) -> None:
     program = WRAPPED.format("nn.DataParallel(nn.Linear(2, 2))")
     loop = LOOP.replace("net(inputs)", "net(inputs.cuda())")

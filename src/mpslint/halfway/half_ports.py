@@ -127,7 +127,9 @@ class HalfPorts:
         file = self._files.get(path)
         if file is not None:
             yield from file.left
-            yield from self._left_to_wrapper(path)
+        if file is not None or is_brought:
+            yield from self._left_to_wrapper(path)  # A loop that moves nothing has no finding.
+        if file is not None:
             yield from self._left_to_kernels(path)
             yield from self._left_by_name(path)
         if is_brought is not None:
@@ -301,9 +303,15 @@ class HalfPorts:
     def _left_on(
         self, names: Iterable[Name], one: Opened, way: dict[Name, None] | None = None
     ) -> Left | None:
-        """What is left in parts, all of them on the way of a program where that is known."""
+        """What is left in parts, all of them on the way of a program where that is known; what is
+        sure to raise or to stay says more than what is in doubt."""
         every = (left for other in names for left in self._left.get(other, ()) if _runs(left, way))
-        return next(filter(one.is_kept_out_by, every), None)
+        doubt = None
+        for left in filter(one.is_kept_out_by, every):
+            if not left.is_doubt:
+                return left
+            doubt = doubt or left
+        return doubt
 
     def _way_from(self, name: Name) -> dict[Name, None]:
         """The parts that run where this one does, itself among them."""

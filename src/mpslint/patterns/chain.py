@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
+from mpslint.patterns.default_device import as_default_device, doubt_of_default, sets_inside
 from mpslint.patterns.flat import flat
 from mpslint.patterns.gates import parts_data
 from mpslint.patterns.given_numbers import with_numbers
@@ -28,6 +29,7 @@ from mpslint.patterns.text import (
     insert,
     line_limit,
     needs_parentheses,
+    quote,
     replace,
     replace_span,
 )
@@ -53,7 +55,7 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
         return beside
     level = opening_level(context)
     waits, unwaited = waits_along(context)
-    doubt = parts_data(context, chain.test) or unwaited
+    doubt = parts_data(context, chain.test) or unwaited or doubt_of_default(context, chain.node)
     styled = _in_style(context, chain)
     if styled is not None:
         styled = (*styled, *casts_put_first(context), *waits)
@@ -282,8 +284,16 @@ def _moved_beside(context: Context, chain: Chain, node: ast.If) -> dict[ast.stmt
     found: dict[ast.stmt, str] = {}
     block = next((block for block in (node.body, node.orelse) if chosen in block), [])
     source = context.source
+    if chosen not in block and sets_inside(context, node):
+        return None
     named = {item.node for item in context.devices.literals if item.backend == "cuda"}
     for item in block:
+        if sets_inside(context, item):
+            line = as_default_device(context, item, _chosen_before(context, chosen, item))
+            if line is None:
+                return None
+            found[item] = line
+            continue
         inside = list(ast.walk(item)) if item is not chosen else []
         moves = [call for call in inside if _moves(call, named)]
         if not moves:
@@ -299,6 +309,15 @@ def _moved_beside(context: Context, chain: Chain, node: ast.If) -> dict[ast.stmt
         start, end = source.span(item)[0], source.span(move.func.value)[1]
         found[item] = f'{source.text[start:end]}.to("mps")'
     return found
+
+
+def _chosen_before(context: Context, chosen: ast.stmt, item: ast.stmt) -> str:
+    """The device as a statement beside its choice names it."""
+    target = chosen.targets[0] if isinstance(chosen, ast.Assign) else None
+    if isinstance(target, ast.Name) and chosen.lineno < item.lineno:
+        return target.id
+    mark = quote(context.source)
+    return f"{mark}mps{mark}"
 
 
 def _moves(node: ast.AST, named: set[ast.expr]) -> bool:

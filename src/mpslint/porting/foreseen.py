@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from mpslint.facts.complex_numbers import is_complex
 from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS, FIRST_WITH_DEVICES, FIRST_WITH_MPS
 from mpslint.model import Applicability, Severity
+from mpslint.patterns.default_device import REASON
 from mpslint.porting.bringing import OPENING, brings
 from mpslint.porting.in_the_way import weighs
 from mpslint.project.compiled.kernel_calls import missing_name
-from mpslint.project.runs.left_behind import STAYS, lacks_kernel, places
+from mpslint.project.runs.left_behind import DEFAULTS, LASTING, STAYING, lacks_kernel, places
 from mpslint.semantics.destinations.destinations import device_argument
 from mpslint.semantics.packages.versions import module_before_mps
 from mpslint.semantics.syntax.expressions import is_path, keyword
@@ -199,7 +200,7 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
     """Fixes that let tensors come to MPS are safe together, or none of them is: neither where a
     move of the file stays CUDA's own, nor where a module that it leads to cannot have them."""
     moving = [one for one in findings if _opens(one) and _is_safe(one)]
-    if not moving or "mps" not in context.settings.device_order:
+    if "mps" not in context.settings.device_order or _left_out(context, findings) or not moving:
         return
     widening = [one for one in moving if one.severity is Severity.IGNORES]
     for one in findings:
@@ -209,15 +210,35 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
                 wide.doubt(f"{line}: {one.fact}")
             break
     for place in places(context):
-        doubted = moving if place.why == STAYS else widening if place.is_sent else []
+        doubted = moving if place.why in STAYING else widening if place.is_sent else []
         if doubted and not place.is_mended:
+            reason = f"{place.line}: {place.text} {place.why}"
             for one in doubted:
-                one.doubt(f"{place.line}: {place.text} {place.why}")
+                one.doubt(REASON if place.why == DEFAULTS else reason)
             return
     if widening and context.elsewhere is not None:
         reason = context.elsewhere.left_behind(context, alone=False)
         for one in widening if reason is not None else ():
             one.doubt(str(reason))
+
+
+def _left_out(context: Context, findings: Sequence[Finding]) -> bool:
+    """Takes away, at whatever level, what would bring to MPS a program that ran on the CPU, where
+    all that it makes stays there: its first step would end it. Whether there is such a fix."""
+    widening = [
+        one
+        for one in findings
+        if one.severity is Severity.IGNORES and _opens(one) and one.applicability is not None
+    ]
+    lasting = next((one for one in places(context) if one.why == LASTING), None) if widening else 0
+    reason = f"{lasting.line}: {lasting.text} {LASTING}" if lasting else ""
+    if not reason and widening and context.elsewhere is not None:
+        reason = context.elsewhere.left_behind(context, alone=False) or ""
+    if not reason.endswith(LASTING):
+        return False
+    for one in widening:
+        one.drop_fix(reason)
+    return True
 
 
 def _spelled(release: tuple[int, int]) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Severity
 from mpslint.patterns.already_there import is_there
 from mpslint.porting.in_the_way import weighs
-from mpslint.project.runs.left_behind import STAYS, lacks_kernel, places
+from mpslint.project.runs.left_behind import STAYING, lacks_kernel, places
 from mpslint.records import NamedTuple
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.events import HANDED_ON
@@ -203,7 +203,7 @@ def left_behind(
         return []
     trace, found = Trace(before, passes), []
     for place in places(context):
-        if place.why == STAYS or place.is_sent:
+        if place.why in STAYING or place.is_sent:
             start = made.source.starts[place.row - 1]
             row = trace.row(start)
             reason = f"{trace.line(start)}: {place.text} {place.why}"

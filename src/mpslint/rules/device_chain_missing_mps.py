@@ -71,6 +71,7 @@ from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
 from mpslint.patterns.any_gpu import chosen_by_trainer
 from mpslint.patterns.chain import add_mps_arm
+from mpslint.patterns.default_device import add_default_device
 from mpslint.patterns.gates import gates_level, open_gates, opens_all
 from mpslint.patterns.named_device import level_beside_named, mps_beside_named, names_device
 from mpslint.patterns.operand import by_operand, operand_of
@@ -201,7 +202,9 @@ def _fix(context: Context, test: ast.expr, choice: Choice) -> Fix | None:
         return left
     if names_device(context, test):
         return mps_beside_named(context, test)
-    return open_gates(context) if opens_all(context, choice.tests) else None
+    if opens_all(context, choice.tests):
+        return open_gates(context)
+    return add_default_device(context, test)
 
 
 def _level(context: Context, test: ast.expr, choice: Choice) -> Applicability | None:
@@ -212,7 +215,10 @@ def _level(context: Context, test: ast.expr, choice: Choice) -> Applicability | 
         return left.applicability
     if names_device(context, test):
         return level_beside_named(context, test)
-    return gates_level(context) if opens_all(context, choice.tests) else None
+    if opens_all(context, choice.tests):
+        return gates_level(context)
+    found = add_default_device(context, test)
+    return found.applicability if found is not None else None
 
 
 def _asks_operand(context: Context, test: ast.expr) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpslint.basics.brief import brief
 from mpslint.model import Applicability, Severity
+from mpslint.patterns.default_device import has_counterpart, makes_cuda_default
 from mpslint.patterns.moves import move_level
 from mpslint.patterns.read_to import is_read_to
 from mpslint.project.layout.modules import is_foreign
@@ -55,6 +56,10 @@ SPEAKING = (
 MADE_OF_NUMBERS = (b"numpy", b".tensor(")
 """Words of a module in which NumPy's numbers, which are float64, may become tensors."""
 STAYS = "is moved only where CUDA is"
+DEFAULTS = "is the default only where CUDA is"
+LASTING = "is the default only where CUDA is, and no fix sets one for MPS"
+STAYING = frozenset({STAYS, DEFAULTS, LASTING})
+"""What keeps on the CPU what would go to CUDA."""
 UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
 WIDE = "would be float64 on MPS"
 BY_NAME = "asks for a type by its name, which raises on MPS"
@@ -160,8 +165,12 @@ def places(context: Context) -> Iterator[Place]:
     """What a file leaves behind, and no fix has mended yet."""
     worlds = context.worlds
     for event in worlds.moves_without_twin:
-        if event.arm and not event.on_mac and not event.caught:
+        is_default = makes_cuda_default(context, event.node)
+        if (event.arm or is_default) and not event.on_mac and not event.caught:
             call = event.node
+            if is_default:
+                yield _place(context, call, DEFAULTS if has_counterpart(context, call) else LASTING)
+                continue
             if is_read_to(context, call):
                 continue
             level = move_level(context, call) if isinstance(call, ast.Call) else None

@@ -82,6 +82,15 @@ def _left(loop: ast.For, models: set[str], always: bool) -> Iterator[ast.Call]:
     }
     for node in body if always or moved & batch else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            given = {one.id for one in node.args if isinstance(one, ast.Name)}
+            given = set(
+                filter(None, map(_part_of, (*node.args, *(one.value for one in node.keywords))))
+            )
             if node.func.id in models and given & batch - moved - changed:
                 yield node
+
+
+def _part_of(value: ast.expr) -> str | None:
+    """The name of what a model is called with, as a whole or a part of: `targets[0]`, `*views`."""
+    while isinstance(value, ast.Subscript | ast.Starred):
+        value = value.value
+    return value.id if isinstance(value, ast.Name) else None

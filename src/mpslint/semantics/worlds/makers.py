@@ -36,6 +36,7 @@ from mpslint.semantics.worlds.values import (
     is_none,
     lift,
     one,
+    pack,
     tensor,
     where,
 )
@@ -46,6 +47,11 @@ _OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
 
 class Makers(Placing):
     default_device: Value | None
+
+    def makes_on(self, value: Value) -> None:
+        """From here on factories, and modules for their weights, make tensors on this device."""
+        here, was = self.frame.mask, self.default_device or device("cpu")
+        self.default_device = pack([*cases_of(value, here), *cases_of(was, ALL & ~here)])
 
     def make_device(self, args: list[Value], keywords: Env) -> Value:
         if not args and "type" in keywords:
@@ -123,7 +129,12 @@ class Makers(Placing):
         loss = last.endswith("Loss")
         bare = last in facts.BARE_MODULES and facts.WEIGHTS.isdisjoint(keywords)
         bare = bare and not (loss and args) and not _spreads(node)
-        return Atom(MODULE, ("cpu", BARE if bare else dtype), scalar=loss)
+        held = BARE if bare else dtype
+        if self.default_device is None:
+            return Atom(MODULE, ("cpu", held), scalar=loss)
+        return lift(
+            lambda atom: Atom(MODULE, (where(atom) or "?", held), scalar=loss), self.default_device
+        )
 
     def kept_by_module(self, node: ast.expr, value: Value) -> None:
         """A parameter or a buffer is made of `node`."""

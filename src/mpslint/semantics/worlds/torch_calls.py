@@ -51,6 +51,7 @@ from mpslint.semantics.worlds.values import (
     tensor,
     text_of,
     truth,
+    where,
 )
 from mpslint.semantics.worlds.wrapping import WRAPPERS
 
@@ -122,7 +123,9 @@ class TorchCalls(Makers, Calls):
             return UNK
         if name in ("torch.set_default_device", "torch.accelerator.set_device"):
             if args:
-                self.place(args[0], node)
+                placed = self.place(args[0], node)
+                if name == "torch.set_default_device":
+                    self.makes_on(lift(lambda atom: device(where(atom) or "?"), placed))
             return UNK
         if name == "torch.set_default_dtype":
             self.default_dtype = self.dtype_of(args[0]) if args else None
@@ -215,6 +218,8 @@ class TorchCalls(Makers, Calls):
         for mask, atom in cases_of(args[0], self.frame.mask):
             if atom.kind in (NAME, CONST) and text_of(atom).startswith("torch.cuda."):
                 worlds |= mask
+        mended = [(worlds & NVIDIA, device("cuda")), (worlds & MACS, device("mps"))]
+        self.makes_on(pack([*mended, (ALL & ~(worlds & (NVIDIA | MACS)), device("cpu"))]))
         if worlds:
             self.emit(
                 Kind.TYPED, node, worlds=worlds, name="torch.set_default_tensor_type", value=args[0]

@@ -154,9 +154,9 @@ class WorkerCounts:
         if found is not None:
             return self._some(context, found, depth - 1)
         for where in self._program.contexts if self._program is not None else (context,):
-            found = [*options(where.index, node.attr)]
-            if len(found) == 1:
-                named = {item.arg: item.value for item in found[0].keywords}
+            added = [*options(where.index, node.attr)]
+            if len(added) == 1:
+                named = {item.arg: item.value for item in added[0].keywords}
                 return (
                     self._some(where, named["default"], depth - 1) if "default" in named else None
                 )

@@ -8,14 +8,14 @@ look at one script.
 
 from __future__ import annotations
 
-from _collections import _tuplegetter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple
 else:
-    _MADE = {"__annotations__", "__module__", "__qualname__"}
+    from collections import _tuplegetter
+
     _makers = {}
     """By the number of fields: what makes an object of so many, whatever their names are."""
 

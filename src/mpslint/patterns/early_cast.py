@@ -42,13 +42,13 @@ class Cast(NamedTuple):
     """`[steps]`, which is taken of what was moved before that is cast."""
 
 
-def late_in(context: Context) -> list[LateCast]:
+def late_in(context: Context) -> tuple[LateCast, ...]:
     """The casts of a file behind moves of what may be float64."""
     if _KEY not in context.memo:
         is_there = may_cast_late(context.source.data)
-        context.memo[_KEY] = late_casts(context.tree) if is_there else []
+        context.memo[_KEY] = late_casts(context.tree) if is_there else ()
     found = context.memo[_KEY]
-    assert isinstance(found, list)
+    assert isinstance(found, tuple)
     return found
 
 

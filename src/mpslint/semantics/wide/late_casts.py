@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from weakref import WeakKeyDictionary
 
 from mpslint.facts import batches
 from mpslint.facts.priors import names_device
@@ -59,8 +60,19 @@ def may_cast_late(text: bytes) -> bool:
     return moves and any(word in text for word in CAST_TEXTS)
 
 
-def late_casts(tree: ast.Module) -> list[LateCast]:
+_known: WeakKeyDictionary[ast.Module, tuple[LateCast, ...]] = WeakKeyDictionary()
+"""Of the trees that somebody keeps."""
+
+
+def late_casts(tree: ast.Module) -> tuple[LateCast, ...]:
     """Those of a file, but for modules, and for what is known to be no float64."""
+    known = _known.get(tree)
+    if known is None:
+        known = _known[tree] = tuple(_late_casts(tree))
+    return known
+
+
+def _late_casts(tree: ast.Module) -> list[LateCast]:
     found = _Casts(tree).found()
     moves = {id(one.move) for one in found}
 

@@ -22,8 +22,8 @@ values, vectors = (t.to(a.device) for t in torch.linalg.eig(a.cpu()))
 ```
 
 ## What is not flagged
-Data known to be on the CPU, what a module's constructor has made without a device among them, and
-what initializers fill that stand beside those of `torch.nn.init`; also where a test for MPS sends
+Data known to be on the CPU, what a module's constructor has made without a device among them, losses
+that are given such data wherever the file calls them, and what initializers fill that stand beside those of `torch.nn.init`; also where a test for MPS sends
 it there before, notebooks that name no device and import nothing that could, code that does not run
 on MPS, files that switch the fallback on, what is tried (unless its result is read behind the
 `try`, and no handler gives it another value), pooling to a single cell (`AdaptiveAvgPool3d(1)` is a

@@ -1,5 +1,7 @@
-"""Where an object of a module's class is called, which is where it computes: `criterion(x.cpu(), y)`
-behind `criterion = nn.CTCLoss()`, by a name, an attribute, or a parameter of a function that is given it.
+"""Where an object of a module's class is called, which is where it computes.
+
+`criterion(x.cpu(), y)` behind `criterion = nn.CTCLoss()`: by a name, an attribute, or a parameter
+of a function of the file that is given it.
 """
 
 from __future__ import annotations

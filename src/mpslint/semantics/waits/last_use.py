@@ -26,7 +26,7 @@ def ends_program(context: Context, call: ast.Call) -> bool:
         return False
     if not has_main(context) and not _reads_arguments(context):
         return False
-    statement = _last_call(context, context.index.statement(call), [])
+    statement: ast.AST | None = _last_call(context, context.index.statement(call), [])
     while not isinstance(statement, ast.Module | None):
         parent = context.index.parents[statement]
         if isinstance(parent, ast.If):
@@ -52,7 +52,7 @@ def _last_call(context: Context, statement: ast.stmt, seen: list[FunctionNode]) 
         return None
     if not isinstance(context.index.parents[function], ast.Module) or function.decorator_list:
         return None
-    uses = context.index.names.get(function.name, ())
+    uses = [*context.index.names.get(function.name, ())]
     call = context.index.parents[uses[0]] if len(uses) == 1 else None
     if not isinstance(call, ast.Call) or call.func is not uses[0]:
         return None

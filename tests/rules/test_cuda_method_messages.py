@@ -38,6 +38,28 @@ ENDED = (Severity.IGNORES, "a Mac's GPU is never used: line 3 ends a run without
             ENDED,
         ),
         ("def f(net, use_cuda=True):\n    if use_cuda:\n        net.cuda()", RAISES),
+        (
+            "def f(net, use_cuda='detect'):\n    if use_cuda == 'detect':\n"
+            "        use_cuda = torch.cuda.is_available()\n    if use_cuda:\n        net.cuda()",
+            UNUSED,
+        ),
+        (
+            "class Net:\n    def __init__(self, use_cuda=None):\n        self.use_cuda = "
+            "use_cuda if use_cuda is not None else torch.cuda.is_available()\n"
+            "    def run(self, x):\n        return x.cuda() if self.use_cuda else x",
+            UNUSED,
+        ),
+        (
+            "def f(net, use_cuda='detect'):\n    if use_cuda == 'detect':\n"
+            "        use_cuda = True\n    if use_cuda:\n        net.cuda()",
+            RAISES,
+        ),
+        (
+            "def f(net, use_cuda=None):\n    if use_cuda == 'detect':\n"
+            "        use_cuda = torch.cuda.is_available()\n    if use_cuda is None:\n"
+            "        net.cuda()",
+            RAISES,
+        ),
     ],
 )
 def test_the_message_says_what_happens_behind_this_test(

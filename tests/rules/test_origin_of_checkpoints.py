@@ -38,6 +38,12 @@ def test_a_file_that_saves_models_as_they_lie_on_the_device_reads_what_cuda_wrot
     assert confidence(LOAD + SAVE) is Confidence.CERTAIN
 
 
+def test_what_is_fetched_from_an_address_is_none_of_what_the_program_saves() -> None:
+    fetched = LOAD.replace("torch.load(", "torch.hub.load_state_dict_from_url(")
+    assert fetched != LOAD
+    assert confidence(fetched + SAVE) is Confidence.INFERRED
+
+
 FILLED = """
 def keep(nets, path):
     for name in nets:

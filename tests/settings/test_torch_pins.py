@@ -86,6 +86,29 @@ def test_what_a_package_declares_bounds_its_torch_whatever_an_environment_asks(
     assert pin == Pin((2, 0), "environment.yml:2", (2, 5))
 
 
+@pytest.mark.parametrize("name", ["env.yaml", "environment.yml"])
+@pytest.mark.parametrize(
+    "channels",
+    ["channels:\n  - pytorch\n  - nvidia\n", "channels:\n- pytorch\n", 'name: "torch"\n'],
+)
+def test_a_channel_of_conda_is_no_requirement_of_any_torch(
+    project: Path, name: str, channels: str
+) -> None:
+    asked = "dependencies:\n- python=3.11\n- pip:\n  - torch==2.1.0\n"
+    assert said(project, name, channels + asked) == Pin(
+        (2, 1), f"{name}:{channels.count(chr(10)) + 4}", (2, 1)
+    )
+    pin = said(project, name, asked + channels)
+    assert pin is not None
+    assert pin.newest == (2, 1)
+
+
+def test_an_environment_that_asks_for_any_torch_beside_a_release_binds_none(project: Path) -> None:
+    pin = said(project, "env.yaml", "dependencies:\n  - pytorch\n  - pip:\n    - torch>=2.0,<2.2\n")
+    assert pin is not None
+    assert pin.newest is None
+
+
 @pytest.mark.parametrize(
     "text",
     ["torch\n", "torchvision==0.2\n", "torch-scatter>=2.0\n", "# torch==1.1\n", "torch!=1.8\n"],

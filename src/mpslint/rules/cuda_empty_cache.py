@@ -23,16 +23,16 @@ elif torch.backends.mps.is_available():
 
 ## What is not flagged
 Files and functions that choose between CUDA and the CPU only: nothing of theirs is on MPS yet.
-Files that know no device and leave it to other modules. Calls behind a test for CUDA, in code for
-CUDA only or beside a `.cuda()` that nothing guards, and with `torch.mps.empty_cache()` in the same
-function. Functions of a script that nothing calls. The last statement of a program, or of an arm of
-a test behind which nothing runs: its memory goes with it. A constructor that has moved nothing yet,
-and a function that only then moves what it made: nothing of theirs is on a device. What a program
-calls once in front of its loop of training, where it has computed and let go nothing before. What a
-server does when it is shut down. The arm of an error whose text tells of something else than
-missing memory, and that of an error of nothing but letting go, which would only do it again. A
-parent whose work on devices is all done by processes that it starts (`Process(target=work)`): it
-has nothing there itself.
+Files that know no device and leave it to other modules. Calls behind a test for CUDA or in code for
+CUDA only, and with `torch.mps.empty_cache()` in the same function. Functions of a script that
+nothing calls. The last statement of a program, of an arm of a test behind which nothing runs, or of
+the function that the last statement calls: its memory goes with it. A constructor that has moved
+nothing yet, and a function that only then moves what it made: nothing of theirs is on a device.
+What a program calls once in front of its loop of training, where it has computed and let go nothing
+before. What a server does when it is shut down. The arm of an error whose text tells of something
+else than missing memory, and that of an error of nothing but letting go, which would only do it
+again. A parent whose work on devices is all done by processes that it starts
+(`Process(target=work)`): it has nothing there itself.
 
 ## Confidence
 Where the call stands in no loop, nor in a function that its file calls in one, nor in one that a

@@ -28,14 +28,15 @@ compares with the machine (who moves the module moves them as well); the CUDA ar
 knows MPS or moves things elsewhere; the CUDA half of tests, which run on the CPU as well, and of
 what lies among tests to help them; what a process group reduces or gathers, since no backend of it
 takes MPS tensors, and what only runs with several GPUs, as a test does that spreads something over
-some by their numbers (`device_ids=[0, 1]`); statements in front of a `raise`; what a
-module that others import does below `if __name__ == "__main__":`, its author's trial of it (`check
---explain-silence` lists that); tests
-behind a move that has raised already; a module that certainly holds neither parameters nor buffers
-(`nn.Softmax(dim=1).cuda()`, a loss that is given no weights, a class of the project's own that
-keeps numbers, functions and plain tensors): its `.cuda()` goes through its tensors, finds none, and
-raises nowhere; and code that is about CUDA by the name of its function, class or file or by the
-kernels it imports. Of a class's own `def cuda(self)` those who call it are told, not its body.
+some by their numbers (`device_ids=[0, 1]`); what was made beside the tensor whose `is_cuda` is
+asked (`torch.ones_like(x)`); statements in front of a `raise`; what a module that others import
+does below `if __name__ == "__main__":`, its author's trial of it (`check --explain-silence` lists
+that); tests behind a move that has raised already; a module that certainly holds neither parameters
+nor buffers (`nn.Softmax(dim=1).cuda()`, a loss that is given no weights, a class of the project's
+own that keeps numbers, functions and plain tensors): its `.cuda()` goes through its tensors, finds
+none, and raises nowhere; and code that is about CUDA by the name of its function, class or file or
+by the kernels it imports. Of a class's own `def cuda(self)` those who call it are told, not its
+body.
 
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
@@ -79,6 +80,7 @@ from mpslint.patterns.unfixed import BY_HAND, of_move
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.gpus.spread_by_hand import Spread, spread_by_hand
+from mpslint.semantics.operands.moved_to_itself import is_there
 from mpslint.semantics.processes.parallel_batches import WRAPPING, left_to_wrapper
 from mpslint.semantics.purpose.purpose import speaks_of_mps
 from mpslint.semantics.purpose.test_code import only_tests_run
@@ -128,6 +130,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     elsewhere = told_with_tests(context) if alone else set()
     for event in alone:
         if event.call in elsewhere or is_read_to(context, event.call):
+            continue
+        if is_there(context, event.call):
             continue
         refusal = refusal_before(context.worlds, event)
         if refusal is not None:

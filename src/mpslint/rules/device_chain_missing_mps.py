@@ -80,6 +80,7 @@ from mpslint.patterns.unfixed import of_choice, of_selection
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.devices.chains import Chain
+from mpslint.semantics.operands.moved_to_itself import moves_nothing
 from mpslint.semantics.packages.cuda_packages import computes_without_mps
 from mpslint.semantics.uses.switch_defaults import is_default
 from mpslint.semantics.worlds.choices import Choice, Written, offered
@@ -100,7 +101,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for told in told_choices(context):
         if isinstance(told, ToldSelection):
             yield _selection(context, rule, told)
-        else:
+        elif not moves_nothing(context, told.test):
             yield _decision(context, rule, told)
     if computes_without_mps(context):
         return

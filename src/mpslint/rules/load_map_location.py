@@ -45,10 +45,11 @@ or the model itself as an object, or by Lightning's `ModelCheckpoint` what is re
 `state_dict`), and no program of the project keeps states
 under the keys by which this is read (`checkpoint["network"]`, or two keys of which each is
 common), the finding is inferred:
-the file may come from a machine without CUDA, as most published weights do; not in a function that
-takes a `map_location` and does not hand it on. These findings are
-opt-in, since more than one in ten of them was wrong on code that nobody had looked at:
-`extend-select = ["MPS413"]` (or `--extend-select MPS413`) turns them on. The certain ones are on.
+the file may come from a machine without CUDA, as most published weights do, and so may whatever is
+fetched from an address; not in a function that takes a `map_location` and does not hand it on.
+These findings are opt-in, since more than one in ten of them was wrong on code that nobody had
+looked at: `extend-select = ["MPS413"]` (or `--extend-select MPS413`) turns them on. The certain
+ones are on.
 
 ## Fix safety
 Safe: `"cpu"` where the result only goes to the `load_state_dict` of a module or an optimizer, which
@@ -109,7 +110,7 @@ _LOADERS = {
     "torch.hub.load_state_dict_from_url": 2,
     "torch.utils.model_zoo.load_url": 2,
 }
-
+_FROM_THE_NET = frozenset({"torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url"})
 _PARTIAL = "functools.partial"
 """`partial(torch.load, map_location="cuda:0")`: whoever calls it loads to CUDA."""
 _PUBLISHED = b"download.pytorch.org"
@@ -190,6 +191,8 @@ def _confidence(context: Context, call: ast.Call) -> Confidence:
         item.arg == "map_location" for item in explicit_parameters(function.args)
     ):
         return Confidence.CERTAIN  # Callers say where it goes, and are not heard.
+    if context.resolve(call.func) in _FROM_THE_NET:
+        return Confidence.INFERRED  # Whatever this program saves, it is not what is fetched.
     certain = saves_models_as_they_are(context) or (
         context.resolve(call.func) == "torch.load"
         and context.elsewhere is not None

@@ -22,21 +22,21 @@ values, vectors = (t.to(a.device) for t in torch.linalg.eig(a.cpu()))
 ```
 
 ## What is not flagged
-Data known to be on the CPU, what a module's constructor has made without a device among them, and
-what initializers fill that stand beside those of `torch.nn.init`; also where a test for MPS sends
-it there before, notebooks that name no device and import nothing that could, code that does not run
-on MPS, files that switch the fallback on, what is tried (unless its result is read behind the
-`try`, and no handler gives it another value), pooling to a single cell (`AdaptiveAvgPool3d(1)` is a
-mean, and so is `AdaptiveAvgPool3d((None, 1, 1))` of what another pool has left one cell of), what
-is float64, which no Mac's GPU holds: it is on the CPU, or its cast is told (MPS401), factories
-without `device=`, and variants that depend on an argument's value (`norm(p="nuc")`). Tests. What
-torch_scatter makes of torch's own operators (`scatter_add`, `scatter_mean`), and operators of
-packages in code that makes data, no model. What transforms of a data set do with its samples
-(`data.vectors = ...; return data` in `__call__`), and functions that only they use. Methods of what
-is not known to be a tensor (`.take`), and `.mode` of what a module gives, which may be a
-distribution. With the default `min-torch`, only ops that torch
-2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to an older
-release.
+Data known to be on the CPU, what a module's constructor has made without a device among them,
+losses that are given such data wherever the file calls them, and what initializers fill that stand
+beside those of `torch.nn.init`; also where a test for MPS sends it there before, notebooks that
+name no device and import nothing that could, code that does not run on MPS, files that switch the
+fallback on, what is tried (unless its result is read behind the `try`, and no handler gives it
+another value), pooling to a single cell (`AdaptiveAvgPool3d(1)` is a mean, and so is
+`AdaptiveAvgPool3d((None, 1, 1))` of what another pool has left one cell of), what is float64, which
+no Mac's GPU holds: it is on the CPU, or its cast is told (MPS401), factories without `device=`, and
+variants that depend on an argument's value (`norm(p="nuc")`). Tests. What torch_scatter makes of
+torch's own operators (`scatter_add`, `scatter_mean`), and operators of packages in code that makes
+data, no model. What transforms of a data set do with its samples (`data.vectors = ...; return data`
+in `__call__`), and functions that only they use. Methods of what is not known to be a tensor
+(`.take`), and `.mode` of what a module gives, which may be a distribution. With the default
+`min-torch`, only ops that torch 2.13 lacks: what torch has had for longer is flagged where a
+project sets `min-torch` to an older release.
 
 ## Fix safety
 Unsafe: the op runs on the CPU on every machine. Offered where it takes one tensor.

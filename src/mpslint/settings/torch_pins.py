@@ -29,6 +29,7 @@ COMMANDS = ("README*", "readme*", "INSTALL*", "Dockerfile*", "*.sh")
 """What holds commands to install by; of their lines only these count."""
 _CONDA = "*.y*ml"
 """What conda calls an environment may have any name; its list of `dependencies:` tells it."""
+_DEPENDENCIES = "\ndependencies:"
 _MOST_YAML = 20
 """A folder with more is one of a program's settings."""
 ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "mpslint.toml")
@@ -267,9 +268,22 @@ def _requirements(folder: str, name: str) -> str:
     text = text_of(os.path.join(folder, name))
     if any(_is_like(name, pattern) for pattern in COMMANDS):
         return "\n".join(map(_installed, text.splitlines()))
-    if _is_like(name, _CONDA) and not _is_first(name) and "\ndependencies:" not in f"\n{text}":
-        return ""
-    return text
+    if not _is_like(name, _CONDA):
+        return text
+    if _DEPENDENCIES in f"\n{text}":
+        return _depended_on(text)
+    return text if _is_first(name) else ""
+
+
+def _depended_on(text: str) -> str:
+    """What conda's environment asks for, each in its row: its list of `channels:` names places to
+    get packages from (`- pytorch`), which ask for none."""
+    kept, inside = [], False
+    for line in text.splitlines():
+        if line[:1] not in ("", " ", "\t", "-", "#"):
+            inside = f"\n{line}".startswith(_DEPENDENCIES)
+        kept.append(line if inside else "")
+    return "\n".join(kept)
 
 
 def text_of(path: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.devices.host_notebooks import is_on_host
+from mpslint.semantics.operands.called_objects import calls_of_object
 from mpslint.semantics.operands.constructors import is_before_move
 from mpslint.semantics.operands.missed_results import is_missed_later
 from mpslint.semantics.operands.sample_transforms import only_transforms_run
@@ -72,17 +73,30 @@ def may_run_on_mps(context: Context, call: ast.Call, name: str) -> bool:
             return False
         types = context.values.device_types(device)
         return types is None or "mps" in types
-    for argument in [*call.args, *(k.value for k in call.keywords)]:
-        value = context.values.of(argument)
-        if value.on_cpu and value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
-            return False
-        if is_before_move(context, argument):
+    if any(_is_on_cpu(context, argument) for argument in _arguments(call)):
+        return False
+    if name.rpartition(".")[2][:1].isupper():
+        # A loss lets its targets and lengths lie on the CPU: where its input lies it computes.
+        calls = calls_of_object(context, call)
+        inputs = [next(_arguments(one), None) for one in calls or ()]
+        if inputs and all(one is not None and _is_on_cpu(context, one) for one in inputs):
             return False
     if is_on_host(context.source, context.index, context.placement):
         return False
     if is_sent_to_host(context, call):
         return False
     return not only_transforms_run(context, call)
+
+
+def _arguments(call: ast.Call) -> Iterator[ast.expr]:
+    yield from call.args
+    yield from (given.value for given in call.keywords)
+
+
+def _is_on_cpu(context: Context, argument: ast.expr) -> bool:
+    value = context.values.of(argument)
+    on_cpu = value.on_cpu and value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING)
+    return on_cpu or is_before_move(context, argument)
 
 
 def falls_back(context: Context) -> bool:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _OF_PARTS = frozenset({"sparse_coo_tensor"})
 """Factories whose tensor is where the tensors are that it is made of."""
+_JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack"})
+"""Functions whose tensors all lie on one device, one without dimensions as well."""
 _PLACED = (Kind.TENSOR, Kind.MODULE, Kind.UNKNOWN)
 
 
@@ -207,11 +209,15 @@ class CallValues:
 
     def _computed(self, node: ast.Call, loss: bool = False) -> Value:
         """Result of a kernel: where its tensor arguments are."""
-        devices = self._devices_of(_arguments(node))
+        joins = last_name(node.func) in _JOINING
+        devices = self._devices_of(_arguments(node), joins=joins)
         grads = any(self._values.of(arg).loss for arg in node.args)
         return Value(Kind.TENSOR, devices, loss=loss or grads, computed=True)
 
-    def _devices_of(self, arguments: list[ast.expr]) -> frozenset[str] | None:
+    def _devices_of(
+        self, arguments: list[ast.expr], *, joins: bool = False
+    ) -> frozenset[str] | None:
+        """The devices of these; where tensors are joined, one of them says it for all."""
         known: set[str] = set()
         for argument in arguments:
             if isinstance(argument, ast.Starred):
@@ -223,7 +229,7 @@ class CallValues:
                     value = self._values.element(item)
                 if value.devices is not None and value.kind in _PLACED:
                     known |= value.devices
-                elif value.kind in (Kind.TENSOR, Kind.MODULE):
+                elif value.kind in (Kind.TENSOR, Kind.MODULE) and not joins:
                     return None
         return frozenset(known) if known else None
 

@@ -24,8 +24,10 @@ def ends_program(context: Context, call: ast.Call) -> bool:
     process stays."""
     if is_notebook(context.source.path):
         return False
-    statement: ast.AST = context.index.statement(call)
-    while not isinstance(statement, ast.Module):
+    if not has_main(context) and not _reads_arguments(context):
+        return False
+    statement: ast.AST | None = _last_call(context, context.index.statement(call), [])
+    while not isinstance(statement, ast.Module | None):
         parent = context.index.parents[statement]
         if isinstance(parent, ast.If):
             if statement is not parent.body[-1] and statement not in parent.orelse[-1:]:
@@ -37,7 +39,53 @@ def ends_program(context: Context, call: ast.Call) -> bool:
             if not all(_is_at_rest(context, item) for item in behind):
                 return False
         statement = parent
-    return has_main(context) or _reads_arguments(context)
+    return statement is not None
+
+
+def _last_call(context: Context, statement: ast.stmt, seen: list[FunctionNode]) -> ast.stmt | None:
+    """The statement outside functions that ends with this one, where it is the last of `main()`,
+    which that alone calls; None where there is none."""
+    function = context.index.function(statement)
+    if not isinstance(function, FUNCTIONS):
+        return statement
+    if function in seen or not _is_last_of(context, statement, function):
+        return None
+    if not isinstance(context.index.parents[function], ast.Module) or function.decorator_list:
+        return None
+    uses = [*context.index.names.get(function.name, ())]
+    call = context.index.parents[uses[0]] if len(uses) == 1 else None
+    if not isinstance(call, ast.Call) or call.func is not uses[0]:
+        return None
+    last = context.index.parents[call]
+    while isinstance(last, ast.Call) and len([*last.args, *last.keywords]) == 1:
+        last = context.index.parents[last]
+    if not isinstance(last, ast.Expr | ast.Raise):
+        return None
+    elsewhere = context.elsewhere
+    if elsewhere is not None and elsewhere.is_imported(context.source.path):
+        return None
+    return _last_call(context, last, [*seen, function])
+
+
+def _is_last_of(context: Context, statement: ast.stmt, function: FunctionNode) -> bool:
+    """Whether a function is at its end behind a statement, whichever arm it stands in."""
+    child: ast.AST = statement
+    while child is not function:
+        parent = context.index.parents[child]
+        if not isinstance(parent, (*FUNCTIONS, ast.If, ast.With)):
+            return False
+        arm = parent.body if child in parent.body else getattr(parent, "orelse", [])
+        if not all(map(_gives_back, arm[arm.index(child) + 1 :])):  # type: ignore[arg-type]
+            return False
+        child = parent
+    return True
+
+
+def _gives_back(statement: ast.stmt) -> bool:
+    """`return best`, which reckons nothing."""
+    return isinstance(statement, ast.Return) and not any(
+        isinstance(item, ast.Call) for item in ast.walk(statement)
+    )
 
 
 def ends_server(context: Context, node: ast.AST) -> bool:

@@ -9,10 +9,11 @@ from functools import partial
 from mpslint.facts.arrays import INTEGER
 from mpslint.facts.machines import NOT_ON_MPS
 from mpslint.semantics.syntax.parameters import positional_parameters
+from mpslint.semantics.syntax.replaced_defaults import replacements
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.handed_on import handed_on
 from mpslint.semantics.worlds.joining import join
-from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.machines import ALL, MACS
 from mpslint.semantics.worlds.numbers import of_kind, tells
 from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Env, Frame, Function, is_dataset
@@ -82,7 +83,11 @@ class Parameters(Expressions):
                 value = (
                     self.e_Constant(default)
                     if isinstance(default, ast.Constant)
-                    and (as_said or (all_seen and isinstance(default.value, bool)))
+                    and (
+                        as_said
+                        or (all_seen and isinstance(default.value, bool))
+                        or self._is_decided(function, default, name)
+                    )
                     else self._default(function, default, name)
                 )
             if sites:
@@ -150,10 +155,7 @@ class Parameters(Expressions):
             if atom.v is None or isinstance(atom.v, bool) or atom.kind != CONST:
                 return unknown
             return atom.but(maybe=True)
-        outer, was = self.frame, self.recording
-        self.frame, self.recording = Frame({}, function.up), False
-        value = self.eval(default)
-        self.frame, self.recording = outer, was
+        value = self._outside(function, default)
         return lift(
             lambda atom: (
                 atom.but(maybe=True)
@@ -161,6 +163,25 @@ class Parameters(Expressions):
                 else (atom if atom.tests else unknown if atom.kind in (CONST, UNKNOWN) else atom)
             ),
             value,
+        )
+
+    def _outside(self, function: Function, node: ast.expr) -> Value:
+        """What an expression is that stands for nothing of the function's own."""
+        outer, was = self.frame, self.recording
+        self.frame, self.recording = Frame({}, function.up), False
+        value = self.eval(node)
+        self.frame, self.recording = outer, was
+        return value
+
+    def _is_decided(self, function: Function, default: ast.Constant, name: str) -> bool:
+        """Whether a function itself answers yes or no by what the machine has, where nobody says
+        so: `if use_cuda is None: use_cuda = torch.cuda.is_available()`."""
+        if default.value is not None and not isinstance(default.value, str):
+            return False
+        return any(
+            atom.kind == CONST and isinstance(atom.v, bool) and bool(atom.tests)
+            for taken in replacements(function.node, name, default)
+            for _, atom in cases_of(self._outside(function, taken), MACS)
         )
 
 

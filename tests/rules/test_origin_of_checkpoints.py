@@ -68,6 +68,46 @@ def test_what_is_moved_in_place_and_saved_in_a_list_is_a_model() -> None:
     assert confidence(LOAD + LISTED) is Confidence.CERTAIN
 
 
+GIVEN = """
+class Trainer:
+    def __init__(self, model, device):
+        self.model = model
+        self.optimizer = torch.optim.Adam(self.model.{0}())
+
+    def keep(self, path):
+        torch.save(self.model, path)
+"""
+HANDED = """
+def keep(net, path):
+    net.{0}
+    torch.save(net, path)
+"""
+
+
+@pytest.mark.parametrize("method", ["parameters", "state_dict", "named_parameters"])
+def test_what_is_asked_for_its_parameters_is_a_model_whoever_made_it(method: str) -> None:
+    assert confidence(LOAD + GIVEN.format(method)) is Confidence.CERTAIN
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("eval()", Confidence.CERTAIN),
+        ("zero_grad()", Confidence.CERTAIN),
+        ('eval("a > b")', Confidence.INFERRED),
+        ("train(rows)", Confidence.INFERRED),
+        ("mean()", Confidence.INFERRED),
+    ],
+)
+def test_what_is_told_its_mode_is_a_model(asked: str, expected: Confidence) -> None:
+    assert confidence(LOAD + HANDED.format(asked)) is expected
+
+
+def test_what_is_asked_so_in_another_class_may_be_data() -> None:
+    other = GIVEN.format("parameters").replace("    def keep", "class Kept:\n    def keep")
+    assert confidence(LOAD + other) is Confidence.INFERRED
+
+
 def test_what_is_moved_to_another_name_may_be_data() -> None:
     moved = LISTED.replace("policy.to(device)", "there = policy.to(device)")
     assert confidence(LOAD + moved) is Confidence.INFERRED

@@ -19,6 +19,7 @@ from mpslint.patterns.selection import reference
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, insert, quote, replace, replace_span
 from mpslint.semantics.syntax.expressions import argument, arguments_for
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.parameters import explicit_parameters
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _SCALER_ON_MPS = (2, 8)
 _HOLDER = ("torch.cuda", "amp")
 _STEPPING_BACK = ("backward", "grad", "manual_backward")
+_WIDENING = "float"
 _MESSAGE = "Use the selected device's autocast"
 
 
@@ -230,7 +232,7 @@ def _device(context: Context, call: ast.Call) -> Reference | None:
         return None
     found = reference(context, call, type_only=True)
     if found is None or found.edits or found.asks:
-        handed = _handed_tensor(context, call)
+        handed = _handed_tensor(context, call) or _kept_wide(context, call)
         if handed is not None:
             return Reference(f"{handed}.device", False, ())
     if found is not None and found.is_string and not found.edits:
@@ -261,6 +263,30 @@ def _handed_tensor(context: Context, call: ast.Call) -> str | None:
     held = context.flow.reaching_name(item.arg, call)
     is_input = len(held) == 1 and held[0].node is item and held[0].value is None
     return item.arg if is_input else None
+
+
+def _kept_wide(context: Context, call: ast.Call) -> str | None:
+    """The tensor that a block computes with in float32, which is why it is switched off there:
+    what the function around is given, moves nowhere, and casts in the block (`x.float()`)."""
+    item = context.index.parents.get(call)
+    block = context.index.parents.get(item) if isinstance(item, ast.withitem) else None
+    function = context.index.function(call)
+    if not is_off(call) or not isinstance(block, ast.With) or not isinstance(function, FUNCTIONS):
+        return None
+    moves = [*context.index.calls.get("to", ()), *context.index.calls.get("cuda", ())]
+    if any(context.index.function(one) is function for one in moves):
+        return None
+    given = {one.arg: one for one in explicit_parameters(function.args)}
+    for cast in context.index.calls.get(_WIDENING, ()):
+        held = cast.func.value if isinstance(cast.func, ast.Attribute) and not cast.args else None
+        if not isinstance(held, ast.Name) or held.id not in given:
+            continue
+        if not any(context.index.within(cast, one) for one in block.body):
+            continue
+        before = context.flow.reaching_name(held.id, call)
+        if len(before) == 1 and before[0].node is given[held.id] and before[0].value is None:
+            return held.id
+    return None
 
 
 def _enabled(context: Context, given: ast.expr | None, device: Reference, *, on_mps: bool) -> str:

@@ -13,14 +13,16 @@ from mpslint.facts.complex_numbers import is_complex
 from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS, FIRST_WITH_DEVICES, FIRST_WITH_MPS
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.default_device import REASON
+from mpslint.patterns.precision import fix_level
 from mpslint.porting.bringing import OPENING, brings
 from mpslint.porting.in_the_way import weighs
 from mpslint.project.compiled.kernel_calls import missing_name
 from mpslint.project.runs.left_behind import DEFAULTS, LASTING, STAYING, lacks_kernel, places
 from mpslint.semantics.destinations.destinations import device_argument
 from mpslint.semantics.packages.versions import module_before_mps
-from mpslint.semantics.syntax.expressions import is_path, keyword
+from mpslint.semantics.syntax.expressions import is_path
 from mpslint.semantics.wide.wide_companions import companion
+from mpslint.semantics.wide.wide_dtypes import once_ported
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import Harm, harms
 from mpslint.semantics.worlds.machines import MACS
@@ -44,7 +46,8 @@ _OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
 _WRITING_DEVICES = (OPENING, "MPS413")
 """Codes whose fixes write one of these."""
 _WIDE, _COMPLEX = "MPS401", "MPS404"
-"""The code whose fixes write float32 where a call asks for float64 on a device."""
+"""The codes whose fixes write float32 where a call asks for float64 on a device, and complex64 for
+complex128."""
 _NARROWING = "MPS4"
 """Codes of the rules about dtypes that MPS lacks."""
 _WRITING_ITEM = "MPS415"
@@ -230,10 +233,12 @@ def _left_out(context: Context, findings: Sequence[Finding]) -> bool:
         for one in findings
         if one.severity is Severity.IGNORES and _opens(one) and one.applicability is not None
     ]
-    lasting = next((one for one in places(context) if one.why == LASTING), None) if widening else 0
-    reason = f"{lasting.line}: {lasting.text} {LASTING}" if lasting else ""
-    if not reason and widening and context.elsewhere is not None:
-        reason = context.elsewhere.left_behind(context, alone=False) or ""
+    if not widening:
+        return False
+    lasting = next((one for one in places(context) if one.why == LASTING), None)
+    reason = f"{lasting.line}: {lasting.text} {LASTING}" if lasting is not None else ""
+    if not reason and context.elsewhere is not None:
+        reason = str(context.elsewhere.left_behind(context, alone=False) or "")
     if not reason.endswith(LASTING):
         return False
     for one in widening:
@@ -261,7 +266,7 @@ def _speaks_of(finding: Finding, row: int) -> bool:
 
 
 def is_mended(context: Context, harm: Harm) -> bool:
-    """Whether the fix of float64-on-device will mend it in the same run."""
+    """Whether a safe fix of what makes it narrower will mend it in the same run."""
     settings = context.settings
     code = _COMPLEX if is_complex(harm.dtype) else _WIDE
     if code not in settings.enabled(context.source.path) or not settings.may_fix(code):
@@ -272,10 +277,14 @@ def is_mended(context: Context, harm: Harm) -> bool:
         return False
     if harm.is_module and not _is_cast_where_moved(harm.node):
         return False
-    device = device_argument(context, harm.node)
-    if device is None or keyword(harm.node, "dtype") is not None or len(harm.node.args) > 1:
+    asked = once_ported(context, harm.node, harm.dtype)
+    if asked is None or asked.device is None or not is_path(asked.device):
         return False
-    return is_path(device) and not stays_beside_wide(context, harm.node)
+    if stays_beside_wide(context, harm.node):
+        return False
+    if code == _COMPLEX:
+        return asked.dtype is None
+    return fix_level(context, asked) is Applicability.SAFE
 
 
 def stays_beside_wide(context: Context, move: ast.Call) -> bool:

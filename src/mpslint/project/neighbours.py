@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.findings.results import Consulted
@@ -32,6 +33,7 @@ from mpslint.project.uses.always import Always
 from mpslint.project.uses.called_around import CalledAround
 from mpslint.project.uses.callees import Callees
 from mpslint.project.uses.calls_elsewhere import CallsElsewhere
+from mpslint.project.uses.cast_around import CastAround
 from mpslint.project.uses.driven import Driven
 from mpslint.project.uses.forwards import Forwards
 from mpslint.project.uses.given_around import GivenAround
@@ -117,6 +119,7 @@ class Neighbours(NotLookedAt):
         self._numbers = NumbersAround(projects, self.modules, self._mentions, self._distant)
         self._tried = TriedAround(projects, self.modules, self._distant)
         self._objects_around = ObjectsAround(projects, self.modules, self._mentions, self._distant)
+        self._cast_around = CastAround(projects, self.modules, self._distant)
         self._shared = SharedByTests(settings, self.modules, self._runs, self._note, self._hear)
         self._cuda_projects = CudaProjects(projects, settings)
         self._answers: dict[tuple[object, ...], tuple[object, int]] = {}
@@ -263,47 +266,31 @@ class Neighbours(NotLookedAt):
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if not may_be_device(qualified):
             return None
-
-        def ask(path: str) -> Value | None:
-            found = self.definition(path, qualified, DEVICE_WORDS)
-            return exported_device(found, called=called) if found is not None else None
-
-        return self._answer(path, ("device", qualified, called), ask, None)
+        question, say = ("device", qualified, called), partial(exported_device, called=called)
+        return self._said_by_definition(path, question, DEVICE_WORDS, say, None)
 
     def settled(self, path: str, qualified: str) -> Facts:
-        def ask(path: str) -> Facts:
-            found = self.definition(path, qualified, MACHINE_WORDS)
-            return settled_by_import(found) if found is not None else NONE
-
-        return self._answer(path, ("settled", qualified), ask, NONE)
+        question, say = ("settled", qualified), settled_by_import
+        return self._said_by_definition(path, question, MACHINE_WORDS, say, NONE)
 
     def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
-        def ask(path: str) -> Facts:
-            found = self.definition(path, qualified, MACHINE_WORDS)
-            return implied_by_import(found, outcome, called=called) if found is not None else NONE
-
-        return self._answer(path, ("implied", qualified, outcome, called), ask, NONE)
+        question = "implied", qualified, outcome, called
+        say = partial(implied_by_import, outcome=outcome, called=called)
+        return self._said_by_definition(path, question, MACHINE_WORDS, say, NONE)
 
     def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
-        def ask(path: str) -> Facts:
-            found = self.definition(path, qualified, ())
-            return implied_by_base(found, attribute, outcome) if found is not None else NONE
-
-        return self._answer(path, ("inherited", qualified, attribute, outcome), ask, NONE)
+        question = "inherited", qualified, attribute, outcome
+        say = partial(implied_by_base, attribute=attribute, outcome=outcome)
+        return self._said_by_definition(path, question, (), say, NONE)
 
     def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
         if not may_be_device(attribute):
             return None
-
-        def ask(path: str) -> Value | None:
-            found = self.definition(path, qualified, ())
-            return device_of_base(found, attribute) if found is not None else None
-
-        return self._answer(path, ("inherited device", qualified, attribute), ask, None)
+        question, say = ("inherited device", qualified, attribute), device_of_base
+        return self._said_by_definition(path, question, (), partial(say, attribute=attribute), None)
 
     def entered(self, path: str, name: str) -> Facts:
-        path = self._absolute(path)
-        return self._told(("entered", path, name), lambda: self._users.entered(path, name), NONE)
+        return self._about("entered", path, self._users.entered, NONE, name)
 
     def signature(self, path: str, qualified: str, *, certain: bool) -> Signature | None:
         path = self._absolute(path)
@@ -311,9 +298,7 @@ class Neighbours(NotLookedAt):
         return self._told(question, lambda: ask(path, qualified, certain=certain), None)
 
     def makes_none(self, path: str, qualified: str) -> bool:
-        path = self._absolute(path)
-        question, ask = ("made", path, qualified), self._objects.none
-        return self._told(question, lambda: ask(path, qualified), False)
+        return self._about("made", path, self._objects.none, False, qualified)
 
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         path = os.path.abspath(path)
@@ -326,20 +311,16 @@ class Neighbours(NotLookedAt):
         return self._told(question, lambda: ask(path, name, method=method), True)
 
     def is_unreached(self, path: str) -> bool:
-        path, nowhere = os.path.abspath(path), self._mentions.nowhere.includes
-        return self._told(("unreached", path), lambda: nowhere(path), False)
+        return self._about("unreached", path, self._mentions.nowhere.includes, False)
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
-        path = os.path.abspath(path)
-        return self._told(("for cuda alone", path), lambda: self._cuda_projects.include(path), None)
+        return self._about("for cuda alone", path, self._cuda_projects.include, None)
 
     def is_driven(self, path: str) -> bool:
-        path = os.path.abspath(path)
-        return self._told(("driven", path), lambda: self._driven.includes(path), False)
+        return self._about("driven", path, self._driven.includes, False)
 
     def runs_in_forward(self, path: str, name: str) -> bool:
-        path = os.path.abspath(path)
-        return self._told(("forward", path, name), lambda: self._forwards.run(path, name), False)
+        return self._about("forward", path, self._forwards.run, False, name)
 
     def names_devices(self, path: str) -> bool:
         return self._noted(self._stepping.names_devices(self._absolute(path)))
@@ -350,12 +331,10 @@ class Neighbours(NotLookedAt):
         return self._told(question, lambda: ask(path, names, by_import=by_import), False)
 
     def given_in_steps(self, path: str, name: str) -> Arguments:
-        path, gives = os.path.abspath(path), self._stepping.gives
-        return self._told(("steps", path, name), lambda: gives(path, name), frozenset())
+        return self._about("steps", path, self._stepping.gives, frozenset(), name)
 
     def takes(self, path: str, name: str) -> bool:
-        path = os.path.abspath(path)
-        return self._told(("takes", path, name), lambda: self._mentions.takes(path, name), True)
+        return self._about("takes", path, self._mentions.takes, True, name)
 
     def given(
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
@@ -365,41 +344,31 @@ class Neighbours(NotLookedAt):
         return self._told(question, lambda: calls(path, name, kept, is_asked=is_asked), None)
 
     def calls(self, path: str, name: str) -> tuple[ast.Call | None, ...]:
-        path = os.path.abspath(path)
-        return self._told(("calls", path, name), lambda: self._calls.of(path, name), ())
+        return self._about("calls", path, self._calls.of, (), name)
 
     def gives_text(self, path: str, given: Given) -> bool | None:
-        path, ask = os.path.abspath(path), self._given_around.texts
-        return self._told(("text", path, given), lambda: ask(path, given), None)
+        return self._about("text", path, self._given_around.texts, None, given)
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
-        path, ask = os.path.abspath(path), self._kept_answers.answer
-        return self._told(("answer kept", path, attribute), lambda: ask(path, attribute), None)
+        return self._about("answer kept", path, self._kept_answers.answer, None, attribute)
 
     def gives_numbers(self, path: str, asked: str | Given) -> bool:
-        path = os.path.abspath(path)
-        return self._told(("numbers", path, asked), lambda: self._numbers.are(path, asked), False)
+        return self._about("numbers", path, self._numbers.are, False, asked)
 
     def changes_objects(self, path: str, name: str, attributes: frozenset[str]) -> bool:
-        path = os.path.abspath(path)
-        question, ask = ("objects", path, name, attributes), self._objects_around.change
-        return self._told(question, lambda: ask(path, name, attributes), True)
+        return self._about("objects", path, self._objects_around.change, True, name, attributes)
 
     def shared_by_tests(self, path: str) -> list[Interpreter]:
         return self._shared.around(os.path.abspath(path))
 
     def gives(self, path: str, given: Given) -> bool:
-        path = os.path.abspath(path)
-        return self._told(("gives", path, given), lambda: self._mentions.gives(path, given), False)
+        return self._about("gives", path, self._mentions.gives, False, given)
 
     def refuses(self, path: str, given: Given, outcome: Outcome, kept: str) -> bool:
-        path = os.path.abspath(path)
-        question, refuse = ("refuses", path, given, outcome, kept), self._always.refuse
-        return self._told(question, lambda: refuse(path, given, outcome, kept), False)
+        return self._about("refuses", path, self._always.refuse, False, given, outcome, kept)
 
     def reads_key(self, path: str, key: Key) -> bool:
-        path = os.path.abspath(path)
-        return self._told(("reads key", path, key), lambda: self._keys_read.reads(path, key), True)
+        return self._about("reads key", path, self._keys_read.reads, True, key)
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         return self._noted(serve_cuda_alone(self.modules, self._absolute(path), modules))
@@ -415,6 +384,9 @@ class Neighbours(NotLookedAt):
 
     def has_checkpoints_kept(self, context: Context) -> bool:
         return self._noted(self._saved.by_lightning(context))
+
+    def casts_around(self, path: str) -> bool:
+        return self._about("casts", path, self._cast_around.includes, False)
 
     def develops(self, path: str, package: str) -> bool:
         return self._noted(self.modules.made_around(self._absolute(path), package))
@@ -469,6 +441,22 @@ class Neighbours(NotLookedAt):
         self._hear(known[1])
         return known[0]  # type: ignore[return-value]  # what `ask` gave for this key
 
+    def _said_by_definition(
+        self,
+        path: str,
+        question: tuple[object, ...],
+        words: tuple[bytes, ...],
+        say: Callable[[Definition], _Answer],
+        nothing: _Answer,
+    ) -> _Answer:
+        """What the definition of the name that the question is about says."""
+
+        def ask(path: str) -> _Answer:
+            found = self.definition(path, str(question[1]), words)
+            return say(found) if found is not None else nothing
+
+        return self._answer(path, question, ask, nothing)
+
     def _told(
         self,
         question: tuple[object, ...],
@@ -478,6 +466,18 @@ class Neighbours(NotLookedAt):
         """What a look gives that says itself which files it rests on; the question names its own
         file behind what is asked."""
         return self._answer(str(question[1]), question, lambda _: self._noted(look()), nothing)
+
+    def _about(
+        self,
+        kind: str,
+        path: str,
+        look: Callable[..., tuple[_Answer, Iterable[str]]],
+        nothing: _Answer,
+        *asked: object,
+    ) -> _Answer:
+        """What a look gives that is told the absolute path of the file, and what is asked of it."""
+        path = os.path.abspath(path)
+        return self._told((kind, path, *asked), lambda: look(path, *asked), nothing)
 
     def _note(self, paths: Iterable[str]) -> None:
         self._hear(self.modules.file_sets.of(paths))

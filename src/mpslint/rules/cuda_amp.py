@@ -22,8 +22,9 @@ with torch.autocast(device_type=device.type, enabled=device.type != "cpu"):
 An import by itself, unless the file uses `torch.amp` already: its uses are (`--select MPS207` tells
 of both). Code behind a test for CUDA or about CUDA, what is enabled only where CUDA is, and the arm
 for an old torch beside one that uses `torch.amp`. Functions that move to CUDA without asking: their
-`.cuda()` comes first. `autocast(enabled=False)`, unless it stands in an autocast that is on on MPS
-or its function asks whether there is one. Scalers in files of tests in which no loss is scaled.
+`.cuda()` comes first. `autocast(enabled=False)`, unless it stands in an autocast that is on on MPS,
+in a method of a network around which a program of the project has one on, or in a function that
+asks whether there is one. Scalers in files of tests in which no loss is scaled.
 What a function of the project enables that says no for a device which is not CUDA's
 (`check_amp(model)`, with `if device.type in ("cpu", "mps"): return False`).
 Projects whose requirements let in no torch from 2.5 on, whose autocast raises on MPS.
@@ -49,6 +50,7 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.autocast import OLD, drop_unused_import, is_off, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.packages.cast_around import uncast_by_others
 from mpslint.semantics.packages.off_by_choice import is_off_by_choice
 from mpslint.semantics.packages.transformers_trainers import is_trainers_amp
 from mpslint.semantics.purpose.test_files import only_holds_scaler
@@ -147,7 +149,8 @@ def _names_wrong(context: Context, statement: ast.ImportFrom, wrong: set[ast.AST
 def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None, str]]:
     """What to report, with its call and what it is called there."""
     found: dict[ast.expr, tuple[ast.Call | None, str]] = {}
-    for event in context.effects_alone:
+    by_others = (event for event in uncast_by_others(context) if is_off(event.call))
+    for event in (*context.effects_alone, *by_others):
         if event.name not in _QUALIFIED or not _is_used(context, event.node):
             continue
         if is_trainers_amp(context, event.node):

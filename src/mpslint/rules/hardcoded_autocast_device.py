@@ -22,7 +22,8 @@ with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "c
 Code behind a test for CUDA or about CUDA, what is enabled only where CUDA is, and the CUDA arm of a
 choice; questions such as `torch.is_autocast_enabled("cuda")`. Functions that move to CUDA without
 asking: their `.cuda()` comes first. `dtype=torch.float32`, which casts nothing. `enabled=False`,
-unless it stands in an autocast that is on on MPS or its function asks whether there is one. What a
+unless it stands in an autocast that is on on MPS, in a method of a network around which a program
+of the project has one on, or in a function that asks whether there is one. What a
 module keeps for others (`autocast = partial(_autocast, "cuda")`), all of whom switch it on for CUDA
 alone (`autocast(enabled=use_amp)`). Scalers in files of tests in which no loss is scaled. What is
 given a device of the file (`DEVICE = torch.device("cuda")`) to which it moves things as well.
@@ -31,7 +32,8 @@ given a device of the file (`DEVICE = torch.device("cuda")`) to which it moves t
 Safe: on CUDA the same call; on the CPU it stays switched off. `torch.autocast("mps")` raises up to
 torch 2.4, so `min-torch` must be 2.5 or newer for the fix. What would stay off on MPS all the same
 (a scaler before torch 2.8) gets no device selection of its own.
-A `forward` that knows no device and is given a `Tensor` asks that for its device (`x.device.type`).
+A `forward` that knows no device and is given a `Tensor` asks that for its device (`x.device.type`),
+and a block that is switched off what it casts to float32 of what its function is given.
 
 ## References
 - `torch/amp/autocast_mode.py`
@@ -49,6 +51,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.autocast import is_off, portable_argument, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.packages.cast_around import uncast_by_others
 from mpslint.semantics.packages.off_by_choice import is_off_for_users
 from mpslint.semantics.purpose.test_files import only_holds_scaler
 from mpslint.semantics.uses.decorated import decorates_cudas_own
@@ -70,7 +73,7 @@ _SWITCHED_OFF = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
     unfixed="the arguments, or a device for them, were not understood",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for event in context.effects_alone:
+    for event in (*context.effects_alone, *_uncast_by_others(context)):
         if event.kind not in CASTING:
             continue
         if not isinstance(event.node, ast.Call):
@@ -97,6 +100,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if not context.index.within(literal, call) and literal in _placing(context):
                 continue  # The device that all goes to, which is told itself: this follows it.
             yield _finding(context, rule, event, call, name, literal)
+
+
+def _uncast_by_others(context: Context) -> list[Event]:
+    return [event for event in uncast_by_others(context) if is_off(event.call)]
 
 
 def _placing(context: Context) -> frozenset[ast.expr]:

@@ -4,8 +4,9 @@
 Flags an array that is float64 for certain and comes to a device that may be MPS without a dtype:
 `torch.from_numpy(a).to(device)`, `torch.tensor(a, device=device)`, also of a list that holds such
 arrays or numbers of NumPy's, and a buffer or parameter of a module that holds one. Arrays that an
-object keeps are known by what its class assigns to them, and what a function is given by the calls
-of the file: one that hands over float64 is enough.
+object keeps are known by what its class assigns to them, what a function hands back by all of its
+`return`s, and what one is given by the calls of the file: one that hands over float64 is enough.
+Where the device does not ask for MPS yet, float64-on-device tells of them.
 
 ## Why is this bad?
 `np.linspace`, `np.zeros`, `np.random.randn` and arrays of Python floats are float64, and so are

@@ -253,6 +253,10 @@ class OutOfReach(NotLookedAt):
         self.asked = True
         return False
 
+    def casts_around(self, path: str) -> bool:
+        self.asked = True
+        return False
+
     def develops(self, path: str, package: str) -> bool:
         self.asked = True
         return False
@@ -411,6 +415,9 @@ class Distant(NotLookedAt):
         return False
 
     def has_checkpoints_kept(self, context: Context) -> bool:
+        return False
+
+    def casts_around(self, path: str) -> bool:
         return False
 
     def develops(self, path: str, package: str) -> bool:

@@ -1,7 +1,5 @@
-"""What other files of the project say of a name that this file imports.
-
-They are read and parsed, never imported.
-"""
+"""What other files of the project say of a name that this file imports; they are parsed, never
+imported."""
 
 from __future__ import annotations
 
@@ -188,15 +186,14 @@ class Elsewhere(Protocol):
 
     def gives_text(self, path: str, given: Given) -> bool | None:
         """Whether somebody in the project calls what is asked about with a text for the parameter
-        (`"cuda:0"`), which other calls may give a `torch.device`; None: not all calls are seen, or
-        it is not known what some give."""
+        (`"cuda:0"`); None: not all calls are seen, or it is not known what some give."""
 
     def given(
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
     ) -> list[Handed] | None:
-        """How the rest of the project calls the function or class `name` of the file at `path`;
-        None where somebody may do so who is not seen, or sets one of the attributes `kept`, which
-        hold what is given. What each call `is_asked` for is said by who is not seen as well."""
+        """How the rest of the project calls the function or class `name` of the file; None where
+        somebody may do so who is not seen, or sets one of the attributes `kept`, which hold what is
+        given. What each call `is_asked` for is said by who is not seen as well."""
 
     def calls(self, path: str, name: str) -> tuple[ast.Call | None, ...]:
         """The calls of the function, class or method (`Net.run`) `name` of the file at `path` by
@@ -291,6 +288,9 @@ class Elsewhere(Protocol):
     def has_checkpoints_kept(self, context: Context) -> bool:
         """Whether files beside this one, or in the folder above, have Lightning keep some."""
 
+    def casts_around(self, path: str) -> bool:
+        """Whether a program that leads to the file at `path` switches mixed precision on."""
+
     def develops(self, path: str, package: str) -> bool:
         """Whether the file at `path` belongs to the project that makes this package: its tests,
         its examples."""
@@ -310,8 +310,7 @@ class Elsewhere(Protocol):
         it has been imported; empty: nowhere, or nobody has looked."""
 
     def holds_back(self, path: str) -> str:
-        """Why the project of the file at `path` holds MPS back: `semantics.reservations`; empty:
-        it does not, or nobody has looked."""
+        """Why the file's project holds MPS back: `reservations`; empty: nobody knows why."""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         """A place in the modules which the file imports, and they in turn, that its tensors may

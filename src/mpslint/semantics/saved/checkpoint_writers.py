@@ -15,6 +15,7 @@ from mpslint.semantics.saved.copies import copies
 from mpslint.semantics.saved.file_names import pattern_of, spelling_of
 from mpslint.semantics.saved.kept_numbers import is_made_of_numbers
 from mpslint.semantics.saved.numbered_files import numbered_place
+from mpslint.semantics.saved.used_as_modules import is_used_as_one
 from mpslint.semantics.saved.written_by_helpers import only_fills_a_gap, written_by_helpers
 from mpslint.semantics.syntax.expressions import argument, names_in
 from mpslint.semantics.syntax.index import LOOPS
@@ -281,6 +282,7 @@ def _is_whole(context: Context, kept: ast.expr) -> bool:
             item.kind == "assign" and context.values.of(item.value).kind in kinds for item in given
         )
         or _is_moved_in_place(context, kept)
+        or is_used_as_one(context, kept)
     )
 
 

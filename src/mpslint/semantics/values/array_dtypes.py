@@ -61,6 +61,8 @@ class ArrayDTypes:
         self._flow = flow
         self._values = values
         self._depth = 0
+        self._inside = False
+        """In a function that hands the array back: what that is given differs by the call."""
 
     def numpy_dtype(self, node: ast.expr | None) -> str | None:
         """The dtype that `np.float64`, `"f8"` or `float` means to NumPy."""
@@ -115,6 +117,15 @@ class ArrayDTypes:
         found = {self.array(one) for one in self._kept.items(node)}
         return found.pop() if len(found) == 1 else None
 
+    def _returned(self, node: ast.Call) -> str | None:
+        """What all `return`s of a function of the file hand back, whatever it is given."""
+        inside, self._inside = self._inside, True
+        try:
+            found = {self.array(one) for one in self._sources.returned(node)}
+        finally:
+            self._inside = inside
+        return found.pop() if len(found) == 1 else None
+
     def _array_call(self, node: ast.Call) -> str | None:
         given = keyword(node, "dtype")
         function = node.func
@@ -123,9 +134,9 @@ class ArrayDTypes:
         if module == "sklearn.utils.class_weight" and name in facts.SKLEARN_WEIGHTS:
             return "float64"
         if isinstance(function, ast.Attribute) and not qualified.startswith("numpy."):
-            return self._array_method(node, function, given)
+            return self._returned(node) or self._array_method(node, function, given)
         if not qualified.startswith("numpy."):
-            return None
+            return self._returned(node)
         last = qualified.rsplit(".", 1)[-1]
         place = facts.DTYPE_AT.get(last)
         if given is None and place is not None and len(node.args) > place:
@@ -229,12 +240,20 @@ class ArrayDTypes:
     def _array_of_name(self, node: ast.Name) -> str | None:
         bindings = self._flow.reaching(node)
         if any(binding.kind == "parameter" for binding in bindings):
+            if self._inside:
+                return None
             # One call that hands over what MPS lacks is enough.
             given = {self.array(item) for item in self._sources.handed_over(node)}
             return "float64" if "float64" in given else given.pop() if len(given) == 1 else None
         found = set()
-        for binding in bindings:
-            if binding.kind == "unpack":
+        todo, seen = list(bindings), set[ast.AST]()
+        while todo:
+            binding = todo.pop()
+            if binding.kind == "augment":  # In place: an array keeps its dtype.
+                if binding.node not in seen:
+                    seen.add(binding.node)
+                    todo += self._flow.reaching_name(node.id, binding.node)
+            elif binding.kind == "unpack":
                 found.add(self._of_part(binding))
             elif binding.kind in ("assign", "annotate", "walrus"):
                 found.add(self.array(binding.value))

@@ -8,13 +8,23 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.syntax.parameters import given_for
+from mpslint.semantics.values.returns import Returns
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards.guards import Guards
     from mpslint.semantics.names.flow import Flow
     from mpslint.semantics.names.names import Binding, Names
     from mpslint.semantics.syntax.index import FunctionNode, Index
+
+# Fact: decorators after which a function hands back what it did before.
+_KEEPING = frozenset(
+    {"numba.jit", "numba.njit", "functools.lru_cache", "functools.cache"}
+    | {"torch.no_grad", "torch.inference_mode"}
+)
+
+_YIELDS = (ast.Yield, ast.YieldFrom)
 
 
 def part_of(binding: Binding) -> tuple[int | None, int]:
@@ -34,6 +44,40 @@ class ArraySources:
         self._names = names
         self._flow = flow
         self._guards = guards
+        self._returns = Returns(index, names)
+
+    def returned(self, call: ast.Call) -> list[ast.expr]:
+        """What a function or method of the file hands back that `call` runs, by each `return`;
+        nothing where it may hand back something else as well."""
+        function = self._returns.called(call) or self._method_of_made(call.func)
+        if not isinstance(function, ast.FunctionDef):
+            return []
+        if not all(map(self._keeps_answer, function.decorator_list)):
+            return []
+        yields = (one for kind in _YIELDS for one in self.index.of(kind))
+        if any(self.index.function(one) is function for one in yields):
+            return []
+        given = self.index.returns(function)
+        found = [item.value for item in given if item.value is not None]
+        return found if len(found) == len(given) else []
+
+    def _keeps_answer(self, decorator: ast.expr) -> bool:
+        if isinstance(decorator, ast.Name) and decorator.id == "staticmethod":
+            return self._names.owner(decorator.id, decorator) is None
+        return self._names.resolve(decorator) in _KEEPING
+
+    def _method_of_made(self, function: ast.expr) -> FunctionNode | None:
+        """`Noise().draw`, `noise.draw` of what was made of a class of the file."""
+        made = function.value if isinstance(function, ast.Attribute) else None
+        if isinstance(made, ast.Name):
+            found = self._flow.reaching(made)
+            made = found[0].value if len(found) == 1 and found[0].kind == "assign" else None
+        if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Name):
+            return None
+        assert isinstance(function, ast.Attribute)
+        bindings = self._names.bindings(made.func.id, made.func)
+        klass = bindings[0].node if len(bindings) == 1 else None
+        return method_of(klass, function.attr) if isinstance(klass, ast.ClassDef) else None
 
     def attribute(self, node: ast.Attribute) -> list[ast.expr]:
         """All that the class around `self.x` assigns to it; nothing for attributes of others."""

@@ -21,7 +21,7 @@ class Returns:
     def tuples(self, call: ast.Call, length: int) -> list[list[ast.expr]]:
         """What each `return` of the function that `call` runs hands back, where all are tuples of
         this length."""
-        function = self._called(call)
+        function = self.called(call)
         returns = self.of(function) if function is not None else []
         parts = [item.elts for item in returns if isinstance(item, ast.Tuple)]
         exact = all(
@@ -56,7 +56,8 @@ class Returns:
             return None
         return method_of(self._index.enclosing(function, ast.ClassDef), function.attr)
 
-    def _called(self, call: ast.Call) -> FunctionNode | None:
+    def called(self, call: ast.Call) -> FunctionNode | None:
+        """The function of the file, or the method of the same class, that `call` runs."""
         target = call.func
         if isinstance(target, ast.Name):
             bindings = self._names.bindings(target.id, target)

@@ -20,7 +20,7 @@ class Kind(enum.Enum):
     EFFECT = "the device is waited for, seeded, its memory released: what MPS has a twin of"
     CHOSEN = "a function with such an effect is chosen in a conditional, to be called later"
     AUTOCAST = "mixed precision for a type of device"
-    UNCAST = "mixed precision is switched off for a type of device, inside one that is on"
+    UNCAST = "mixed precision is switched off for a type of device"
     SCALED = "a gradient scaler for a type of device"
     REFUSED = "worlds end here in an error or an exit"
     LOADED = "a checkpoint is loaded without a place for it"

@@ -251,11 +251,12 @@ class TorchCalls(Makers, Calls):
         if kind is Kind.AUTOCAST and dtype.kind == NAME and facts.DTYPES.get(dtype.v) == "float32":
             off = self.frame.mask  # What is float32 stays so: nothing is cast.
         worlds = self.frame.mask & ~off
-        if self.frame.casting and not worlds and kind is Kind.AUTOCAST:
-            kind, worlds = Kind.UNCAST, self.frame.mask
+        unseen = False
+        if not worlds and kind is Kind.AUTOCAST:
+            kind, worlds, unseen = Kind.UNCAST, self.frame.mask, not self.frame.casting
         if worlds:
             place = chosen if chosen is not None else node
-            self.emit(kind, place, worlds=worlds, name=name, value=given, use=node)
+            self.emit(kind, place, worlds=worlds, name=name, value=given, use=node, likely=unseen)
 
     # loading and saving
 

@@ -143,7 +143,7 @@ def effect_of(event: Event) -> str | None:
     if event.kind is Kind.AUTOCAST:
         return "cast"
     if event.kind is Kind.UNCAST:
-        return "uncast"
+        return None if event.likely else "uncast"  # Whether one is on around others may say.
     if event.kind is Kind.SCALED:
         return "scale"
     if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):

@@ -16,6 +16,7 @@ from mpslint.patterns.late_casts import casts_put_first
 from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.met import device_of_met
+from mpslint.patterns.met_by_global import devices_of_met
 from mpslint.patterns.named_gpus import changes_gpu, several_gpus
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.repeated_chain import shared_choice
@@ -75,7 +76,7 @@ def _with_operand(context: Context, chain: Chain) -> Fix | None:
     machine is asked."""
     if chain.asked_only or asked(context, chain.test, not chain.inverted) != []:
         return None
-    return device_of_met(context, chain.node)
+    return device_of_met(context, chain.node) or devices_of_met(context, chain.node)
 
 
 def _keeps_number(context: Context, chain: Chain) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.late_default import resolved_inside
+from mpslint.patterns.met_by_global import PLACING
 from mpslint.patterns.operand import in_own_parentheses
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.semantics.operands.partners import partner, partner_at
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _KEY = "operands that what is made on a device meets"
-_PLACING = ("factory", "to")
-"""Where a device is wanted for one tensor, and nothing else is told of it."""
 
 
 def device_of_met(context: Context, node: ast.expr | ast.If) -> Fix | None:
@@ -133,7 +132,7 @@ def _of_uses(
 def _of_place(context: Context, device: ast.expr, at: ast.stmt) -> str | None:
     """The tensor that what is put on a device at one place meets."""
     slot = context.devices.slot(device)
-    if slot is None or slot.kind not in _PLACING or not isinstance(slot.node, ast.Call):
+    if slot is None or slot.kind not in PLACING or not isinstance(slot.node, ast.Call):
         return None
     if context.index.within(device, at):
         return partner(context, slot.node)

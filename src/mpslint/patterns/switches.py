@@ -105,8 +105,19 @@ def _means_the_same(context: Context, test: ast.expr, at: ast.expr) -> bool:
     if context.index.within(test, at):
         return True
     names = context.names
+    if _is_deleted(context, test):
+        return False
     return all(
         names.owner(node.id, node) is names.owner(node.id, at)
         for node in ast.walk(test)
         if isinstance(node, ast.Name)
+    )
+
+
+def _is_deleted(context: Context, test: ast.expr) -> bool:
+    """`args.cuda = not args.no_cuda`, and then `del args.no_cuda`."""
+    gone = {ast.unparse(target) for one in context.index.of(ast.Delete) for target in one.targets}
+    return bool(gone) and any(
+        isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and ast.unparse(node) in gone
+        for node in ast.walk(test)
     )

@@ -2,6 +2,7 @@
 
 ## What it does
 Flags `torch.quantize_per_tensor` and `quantize_per_channel`, `torch.fake_quantize_per_*`,
+`prepare_qat` and `prepare_qat_fx`, whose modules call that in each step,
 `to_sparse_csr/csc/bsr/bsc`, `torch.sparse_csr_tensor` and its like and `torch.sparse.sampled_addmm`
 on data that is on a device, or whose result is moved to one.
 
@@ -48,6 +49,12 @@ _MAKERS = [
     "sparse_compressed_tensor",
     "sparse.sampled_addmm",
 ]
+_AWARE = [
+    f"torch.{room}.{name}"
+    for room in ("quantization", "ao.quantization")
+    for name in ("prepare_qat", "quantize_qat", "quantize_fx.prepare_qat_fx")
+]
+"""What puts fake-quantised modules into a model, to be trained."""
 _WEIGHTS = ("weight", "bias")
 _METHODS = ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc")
 
@@ -56,7 +63,14 @@ _METHODS = ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc")
     "MPS506",
     "layout-or-quantised-on-mps",
     severity=Severity.BREAKS,
-    triggers=(b"quantize_per_", b"sparse_cs", b"sparse_bs", b"sparse_comp", b"sampled_addmm"),
+    triggers=(
+        b"quantize_per_",
+        b"_qat",
+        b"sparse_cs",
+        b"sparse_bs",
+        b"sparse_comp",
+        b"sampled_addmm",
+    ),
     unfixed="which other layout or dtype would do is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -74,6 +88,40 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 f"{name} raises NotImplementedError on MPS, which has no {kind} tensors",
                 confidence=Confidence.INFERRED,
             )
+    for call in context.calls_of(*_AWARE):
+        if context.worlds.on_mps(call) and _is_trained_there(context, call):
+            yield context.finding(
+                rule,
+                call.func,
+                "what it puts into the model raises NotImplementedError on MPS, which has no "
+                "fake quantisation",
+                confidence=Confidence.INFERRED,
+            )
+
+
+def _is_trained_there(context: Context, call: ast.Call) -> bool:
+    """Whether the model is where MPS may be: as far as that is known, or by its last move in front
+    of the call in the same function."""
+    if not call.args:
+        return False
+    model = call.args[0]
+    while isinstance(model, ast.Call) and isinstance(model.func, ast.Attribute):
+        model = model.func.value  # `net.train()`
+    if "mps" in _devices_of(context, model):
+        return True
+    function, spelled = context.index.function(call), ast.unparse(model)
+    moves = [
+        move
+        for move in context.index.calls.get("to", ())
+        if isinstance(move.func, ast.Attribute)
+        and ast.unparse(move.func.value) == spelled
+        and move.lineno < call.lineno
+        and context.index.function(move) is function
+        and move.args
+    ]
+    last = max(moves, key=lambda move: move.lineno, default=None)
+    types = context.values.device_types(last.args[0]) if last is not None else None
+    return types is not None and "mps" in types
 
 
 def _on_a_device(context: Context, call: ast.Call) -> bool:

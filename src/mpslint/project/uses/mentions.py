@@ -197,8 +197,11 @@ class Mentions:
             module = "." * node.level + (node.module or "")
             for alias in node.names:
                 if alias.name in (name, "*") and self._may_be(here, module, path):
-                    read = _read(context, alias.asname or alias.name)
-                    if alias.name == "*" or not read:
+                    is_star = alias.name == "*"
+                    read = _read(context, name if is_star else alias.asname or name)
+                    if is_star and not read and not self._elsewhere.is_imported(here):
+                        continue  # A program, or a test: nobody has it from there.
+                    if is_star or not read:
                         return True  # It may be there for others.
                     found += read
         found += [

@@ -4,11 +4,11 @@ then `if x.is_cuda: y = y.cuda()`, which moves nothing on any machine."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.operands.made_of import made_beside
 from mpslint.semantics.operands.origins import parameters_beside
+from mpslint.semantics.syntax.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -22,10 +22,10 @@ def is_there(context: Context, call: ast.Call) -> bool:
     inner: ast.AST = call
     for choice in context.index.ancestors(call):
         if isinstance(choice, ast.If | ast.IfExp):
-            body = choice.body if isinstance(choice.body, list) else [choice.body]
-            if inner in body and _lies_beside(context, choice.test, call):
+            asked, arm, _ = _arms(choice)
+            if inner in arm and _lies_beside(context, asked, call):
                 return True
-        elif isinstance(choice, ast.stmt) and inner is not call and not isinstance(inner, ast.expr):
+        elif isinstance(choice, FUNCTIONS):
             return False
         inner = choice
     return False
@@ -34,20 +34,44 @@ def is_there(context: Context, call: ast.Call) -> bool:
 def moves_nothing(context: Context, test: ast.expr) -> bool:
     """Whether a test decides nothing but such moves."""
     choice = context.index.parents[test]
-    if isinstance(choice, ast.IfExp) and choice.test is test:
-        return _is_move(context, test, choice.body)
-    if not isinstance(choice, ast.If) or choice.orelse:
+    while isinstance(choice, ast.UnaryOp) and isinstance(choice.op, ast.Not):
+        choice = context.index.parents[choice]
+    if not isinstance(choice, ast.If | ast.IfExp):
         return False
-    return all(_is_move(context, test, value) for value in _values(choice))
+    asked, arm, other = _arms(choice)
+    return (
+        asked is test
+        and bool(arm)
+        and all(_is_move(context, test, part) for part in arm)
+        and all(map(_changes_nothing, other))
+    )
 
 
-def _values(choice: ast.If) -> Iterator[ast.expr | None]:
-    for statement in choice.body:
-        yield statement.value if isinstance(statement, ast.Assign) else None
+def _arms(choice: ast.If | ast.IfExp) -> tuple[ast.expr, list[ast.AST], list[ast.AST]]:
+    """What a choice asks, without `not`, and its arms where that holds and where it does not."""
+    arms: list[list[ast.AST]] = []
+    for arm in (choice.body, choice.orelse):
+        arms.append([*arm] if isinstance(arm, list) else [arm])
+    asked = choice.test
+    while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
+        asked = asked.operand
+        arms.reverse()
+    return asked, arms[0], arms[1]
 
 
-def _is_move(context: Context, test: ast.expr, value: ast.expr | None) -> bool:
+def _is_move(context: Context, test: ast.expr, part: ast.AST) -> bool:
+    value = part.value if isinstance(part, ast.Assign) else part
     return isinstance(value, ast.Call) and _lies_beside(context, test, value)
+
+
+def _changes_nothing(part: ast.AST) -> bool:
+    """`pass`, `x = x`, and the `x` of `x.cuda() if y.is_cuda else x`"""
+    if isinstance(part, ast.Assign):
+        given = part.value
+        return isinstance(given, ast.Name) and all(
+            isinstance(target, ast.Name) and target.id == given.id for target in part.targets
+        )
+    return isinstance(part, ast.Pass | ast.Name)
 
 
 def _lies_beside(context: Context, test: ast.expr, call: ast.Call) -> bool:

@@ -220,9 +220,9 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
                 one.doubt(REASON if place.why == DEFAULTS else reason)
             return
     if widening and context.elsewhere is not None:
-        reason = context.elsewhere.left_behind(context, alone=False)
-        for one in widening if reason is not None else ():
-            one.doubt(str(reason))
+        left = context.elsewhere.left_behind(context, alone=False)
+        for one in widening if left is not None else ():
+            one.doubt(str(left))
 
 
 def _left_out(context: Context, findings: Sequence[Finding]) -> bool:

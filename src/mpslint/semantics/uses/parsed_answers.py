@@ -66,8 +66,9 @@ def _reads(context: Context, name: str) -> list[ast.Name]:
 def _is_of_file(context: Context, name: str) -> bool:
     """Whether no other file of the project has this variable."""
     elsewhere = context.elsewhere
-    is_own = name not in context.names.module.bindings or elsewhere is None
-    return is_own or not elsewhere.takes(context.source.path, name)
+    if name not in context.names.module.bindings or elsewhere is None:
+        return True
+    return not elsewhere.takes(context.source.path, name)
 
 
 def _is_handed_on(context: Context, held: ast.expr) -> bool:
@@ -85,7 +86,7 @@ def _kept_in(
     if isinstance(kept, ast.Return):
         function = context.index.function(held)
         calls = _calls_of(context, function)
-        if calls is None:
+        if function is None or calls is None:
             return None
         if function not in followed:
             followed.add(function)

@@ -39,8 +39,11 @@ OLD = "; no fix, since "
 
 
 def is_off(call: ast.Call) -> bool:
-    """`enabled=False`, `torch.cuda.amp.autocast(False)`: it switches off on every device."""
-    given = arguments_for(call, 0, "enabled")
+    """`enabled=False`, `torch.cuda.amp.autocast(False)`, `torch.autocast("cuda", dtype, False)`: it
+    switches off on every device."""
+    first = call.args[0] if call.args else None
+    is_named = isinstance(first, ast.Constant) and isinstance(first.value, str)
+    given = arguments_for(call, 2 if is_named else 0, "enabled")
     return any(isinstance(v, ast.Constant) and v.value is False for v in given)
 
 

@@ -17,8 +17,8 @@ from mpslint.patterns.read_to import is_read_to
 from mpslint.records import NamedTuple
 from mpslint.semantics.devices.chains import Chain
 from mpslint.semantics.packages.cuda_packages import computes_without_mps
-from mpslint.semantics.saved.edited_checkpoints import only_edits_checkpoints
 from mpslint.semantics.purpose.test_code import is_all_of_a_test
+from mpslint.semantics.saved.edited_checkpoints import only_edits_checkpoints
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.uses.leftovers import is_never_default
 from mpslint.semantics.wide.wide_default import computes_in_float64, goes_beside_float64

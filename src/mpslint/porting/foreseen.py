@@ -211,9 +211,9 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
     for place in places(context):
         doubted = moving if place.why in STAYING else widening if place.is_sent else []
         if doubted and not place.is_mended:
-            reason = f"{place.line}: {place.text} {place.why}"
+            left = f"{place.line}: {place.text} {place.why}"
             for one in doubted:
-                one.doubt(REASON if place.why == DEFAULTS else reason)
+                one.doubt(REASON if place.why == DEFAULTS else left)
             return
     if widening and context.elsewhere is not None:
         reason = context.elsewhere.left_behind(context, alone=False)
@@ -229,14 +229,14 @@ def _left_out(context: Context, findings: Sequence[Finding]) -> bool:
         for one in findings
         if one.severity is Severity.IGNORES and _opens(one) and one.applicability is not None
     ]
-    lasting = next((one for one in places(context) if one.why == LASTING), None) if widening else 0
-    reason = f"{lasting.line}: {lasting.text} {LASTING}" if lasting else ""
-    if not reason and widening and context.elsewhere is not None:
-        reason = context.elsewhere.left_behind(context, alone=False) or ""
-    if not reason.endswith(LASTING):
+    lasting = (one for one in (places(context) if widening else ()) if one.why == LASTING)
+    told = next((f"{one.line}: {one.text} {LASTING}" for one in lasting), "")
+    if not told and widening and context.elsewhere is not None:
+        told = context.elsewhere.left_behind(context, alone=False) or ""
+    if not told.endswith(LASTING):
         return False
     for one in widening:
-        one.drop_fix(reason)
+        one.drop_fix(told)
     return True
 
 

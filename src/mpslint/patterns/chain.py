@@ -70,11 +70,12 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
         edits = edits and (*edits, *_called_modules(context, chain, torch))
     if not edits:
         return None
-    if isinstance(chain.node, ast.If) and _moved_beside(context, chain, chain.node):
+    moved = _moved_beside(context, chain, chain.node) if isinstance(chain.node, ast.If) else None
+    if isinstance(chain.node, ast.If) and any(not sets_inside(context, one) for one in moved or ()):
         others = arms_beside(context, chain.node)
         if others is None and stays_behind(context):
             return None  # What other tests move would stay beside what this one does.
-        if others:
+        if others is not None:
             edits, doubt = (*edits, *others), moved_elsewhere(context) or unwaited
     along = (*opened_refusals(context), *casts_put_first(context), *waits)
     return doubtful(Fix(_MESSAGE, (*edits, *along), level), doubt)

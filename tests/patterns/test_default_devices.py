@@ -98,8 +98,8 @@ def test_a_choice_beside_a_type_that_has_no_counterpart_has_no_fix(
 
 
 def test_a_type_that_another_file_makes_the_default_counts(cli: Cli, project: Path) -> None:
-    types = f"import torch\n\nif torch.cuda.is_available():\n    {BY_CLASS}\n"
-    types += "    from numpy import ones\n"
+    types = f"if torch.cuda.is_available():\n    {BY_CLASS}\n    from numpy import ones\n"
+    types = f"import torch\n\n{types}"
     text = "import types_of_floats\n" + ALONE.format("pass")
     assert fixed(cli, project, "--unsafe-fixes", run=text, types_of_floats=types) == text
 

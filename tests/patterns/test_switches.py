@@ -29,6 +29,11 @@ TORCH = "import torch\n"
         ("use = True\nprobe(torch.cuda.is_available() and use)", ["use"]),
         ("no_gpu = False\nprobe(torch.cuda.is_available() and not no_gpu)", ["not no_gpu"]),
         ("ok = torch.cuda.is_available()\nprobe(ok and torch.cuda.is_available())", []),
+        (
+            "args.cuda = not args.no_cuda and torch.cuda.is_available()\n"
+            "del args.no_gpu\nprobe(args.cuda)",
+            ["not args.no_cuda"],
+        ),
     ],
 )
 def test_what_the_user_is_asked_stands_beside_the_machine(
@@ -36,6 +41,20 @@ def test_what_the_user_is_asked_stands_beside_the_machine(
 ) -> None:
     context, node = probe(TORCH + program)
     assert asked(context, node) == expected
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "args.cuda = not args.no_cuda and torch.cuda.is_available(); del args.no_cuda\n"
+        "probe(args.cuda)",
+        "ok = use and torch.cuda.is_available()\ndel other, use\nprobe(ok)",
+        'ok = args["gpu"] and torch.cuda.is_available()\ndel args["gpu"]\nprobe(ok)',
+    ],
+)
+def test_what_is_deleted_cannot_be_asked_again(program: str) -> None:
+    context, node = probe(TORCH + program)
+    assert asked(context, node) is None
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,9 @@ ABSENT = "none"
 """In an answer: None."""
 
 
+DEVICE_MAKERS = frozenset({"device", "cuda"})
+"""What gives a device, and what is called for one by mistake: `torch.cuda("cpu")` is a module, and
+raises TypeError where somebody comes to it, which nobody meant."""
 _ON_CUDA: Answer = (True, True, False, True, False, False)
 MAYBE_ON_CUDA: Answer = (ANY, ANY, False, False, False, False)
 ON_CUDA_AT_MOST: Answer = (ANY, ANY, False, ANY, False, False)

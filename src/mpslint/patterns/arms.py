@@ -89,6 +89,24 @@ def _add_arms(context: Context) -> Fix | None:
     return doubtful(fix, parting(context, tests, tests)) if edits else None
 
 
+def arms_beside(context: Context, node: ast.If) -> list[Edit] | None:
+    """The arms of all other gates of the file, where `node` gets one that moves what it moves; None
+    where one of them is not understood."""
+    found = _to_tell_apart(context) if wants_mps(context) and find_aliases(context) == [] else None
+    if found is None or foreign_mover(context) is not None:
+        return None
+    gates, alone = found
+    if alone or _gated_otherwise(context, {node: [], **gates}):
+        return None
+    edits: list[Edit] = []
+    for gate, calls in gates.items():
+        edit = _beside(context, gate, calls) if gate is not node else []
+        if edit is None:
+            return None
+        edits += edit
+    return edits
+
+
 def _to_tell_apart(
     context: Context,
 ) -> tuple[dict[ast.If, list[ast.Call]], list[ast.Call]] | None:

@@ -7,10 +7,11 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit, Fix, doubtful
+from mpslint.patterns.arms import arms_beside
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.default_device import as_default_device, doubt_of_default, sets_inside
 from mpslint.patterns.flat import flat
-from mpslint.patterns.gates import parts_data
+from mpslint.patterns.gates import parts_data, stays_behind
 from mpslint.patterns.given_numbers import with_numbers
 from mpslint.patterns.late_casts import casts_put_first
 from mpslint.patterns.layout import arms_laid_out
@@ -37,6 +38,7 @@ from mpslint.patterns.text import (
 from mpslint.patterns.told import told_on_mps
 from mpslint.patterns.waits import waits_along
 from mpslint.semantics.devices.gpu_numbers import device_made, number_beside, written_out
+from mpslint.semantics.packages.flag_uses import moved_elsewhere
 from mpslint.semantics.terms.value import Kind
 
 if TYPE_CHECKING:
@@ -65,8 +67,16 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
         edits = _expression(context, chain, chain.node, torch)
     else:
         edits = _statement(context, chain, chain.node, torch)
+        edits = edits and (*edits, *_called_modules(context, chain, torch))
     if not edits:
         return None
+    moved = _moved_beside(context, chain, chain.node) if isinstance(chain.node, ast.If) else None
+    if isinstance(chain.node, ast.If) and any(not sets_inside(context, one) for one in moved or ()):
+        others = arms_beside(context, chain.node)
+        if others is None and stays_behind(context):
+            return None  # What other tests move would stay beside what this one does.
+        if others is not None:
+            edits, doubt = (*edits, *others), moved_elsewhere(context) or unwaited
     along = (*opened_refusals(context), *casts_put_first(context), *waits)
     return doubtful(Fix(_MESSAGE, (*edits, *along), level), doubt)
 
@@ -205,6 +215,8 @@ def _expression(
     if holds_comment(source, start, end):
         return _before_cpu_arm(context, chain, mps, test)
     cpu = source.segment(chain.cpu_arm)
+    for called in _called_modules(context, chain, torch):
+        cpu = f"{called.text}{cpu.removeprefix(called.expect)}"
     if chain.inverted:
         pieces = [source.segment(chain.cuda_arm), _turned(context, chain, torch)]
     else:
@@ -278,6 +290,14 @@ def _statement(context: Context, chain: Chain, node: ast.If, torch: str) -> tupl
     return (insert(offset, text),)
 
 
+def _called_modules(context: Context, chain: Chain, torch: str) -> list[Edit]:
+    """`torch.cuda("cpu")` for the CPU, which calls a module, is `torch.device("cpu")`."""
+    arm = chain.cpu_arm
+    if not isinstance(arm, ast.Call) or context.resolve(arm.func) != "torch.cuda":
+        return []
+    return [replace(context.source, arm.func, f"{torch}.device")]
+
+
 def _moved_beside(context: Context, chain: Chain, node: ast.If) -> dict[ast.stmt, str] | None:
     """What the arm for CUDA moves besides, each as it is moved to MPS: `net.cuda()`, `net =
     net.cuda()`. None where it does something else with CUDA's devices."""
@@ -308,7 +328,8 @@ def _moved_beside(context: Context, chain: Chain, node: ast.If) -> dict[ast.stmt
         if move.args and (move.func.attr == "cuda" or named.isdisjoint(move.args)):
             return None
         start, end = source.span(item)[0], source.span(move.func.value)[1]
-        found[item] = f'{source.text[start:end]}.to("mps")'
+        mark = quote(source)
+        found[item] = f"{source.text[start:end]}.to({mark}mps{mark})"
     return found
 
 

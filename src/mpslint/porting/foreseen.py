@@ -233,16 +233,14 @@ def _left_out(context: Context, findings: Sequence[Finding]) -> bool:
         for one in findings
         if one.severity is Severity.IGNORES and _opens(one) and one.applicability is not None
     ]
-    if not widening:
-        return False
-    lasting = next((one for one in places(context) if one.why == LASTING), None)
-    reason = f"{lasting.line}: {lasting.text} {LASTING}" if lasting is not None else ""
-    if not reason and context.elsewhere is not None:
-        reason = str(context.elsewhere.left_behind(context, alone=False) or "")
-    if not reason.endswith(LASTING):
+    lasting = (one for one in (places(context) if widening else ()) if one.why == LASTING)
+    told = next((f"{one.line}: {one.text} {LASTING}" for one in lasting), "")
+    if not told and widening and context.elsewhere is not None:
+        told = context.elsewhere.left_behind(context, alone=False) or ""
+    if not told.endswith(LASTING):
         return False
     for one in widening:
-        one.drop_fix(reason)
+        one.drop_fix(told)
     return True
 
 

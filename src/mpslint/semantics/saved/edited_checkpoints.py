@@ -11,6 +11,7 @@ import ast
 import sys
 from typing import TYPE_CHECKING
 
+from mpslint.basics.words import words
 from mpslint.semantics.syntax.expressions import last_name
 
 if TYPE_CHECKING:
@@ -18,31 +19,12 @@ if TYPE_CHECKING:
 
 _KEY = "the file only edits checkpoints"
 # Fact: torch's documentation: these load and save, or tell what something is, and compute nothing.
-_OF_TORCH = frozenset(
-    [
-        "torch",
-        "torch.load",
-        "torch.save",
-        "torch.device",
-        "torch.cuda",
-        "torch.cuda.is_available",
-        "torch.backends",
-        "torch.backends.mps",
-        "torch.backends.mps.is_available",
-        "torch.cuda.device_count",
-        "torch.is_tensor",
-        "torch.Tensor",
-        "torch.nn.Parameter",
-        "torch.nn",
-        "torch.dtype",
-        "torch.float",
-        "torch.float32",
-        "torch.float16",
-        "torch.half",
-        "torch.bfloat16",
-        "torch.__version__",
-    ]
-)
+_OF_TORCH = words("""
+    torch torch.load torch.save torch.device torch.cuda torch.cuda.is_available torch.backends
+    torch.backends.mps torch.backends.mps.is_available torch.cuda.device_count torch.is_tensor
+    torch.Tensor torch.nn.Parameter torch.nn torch.dtype torch.float torch.float32 torch.float16
+    torch.half torch.bfloat16 torch.__version__
+""")
 _COMPUTING = frozenset({"load_state_dict", "backward", "forward", "to", "cuda", "mps"})
 """Methods by which what is loaded becomes part of a model, or goes to a device."""
 _BESIDE = frozenset({"torch", "numpy", "tqdm", "safetensors", "yaml"})

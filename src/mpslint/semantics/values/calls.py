@@ -6,7 +6,7 @@ import ast
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mpslint.facts.machines import REARRANGING
+from mpslint.facts.machines import DEVICE_MAKERS, REARRANGING
 from mpslint.facts.priors import matches
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.expressions import asked_for_type, is_dtype, keyword, last_name
@@ -86,7 +86,7 @@ class CallValues:
             return given if given.kind in (Kind.TENSOR, Kind.NDARRAY) else None
         if root != "torch":
             return None
-        if name == "torch.device":
+        if name.removeprefix("torch.") in DEVICE_MAKERS:
             return self._device_call(node)
         if name in (
             "torch.cuda.is_available",

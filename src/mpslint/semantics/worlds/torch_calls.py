@@ -82,7 +82,7 @@ class TorchCalls(Makers, Calls):
         self, name: str, node: ast.Call, args: list[Value], keywords: Env, ref: Atom
     ) -> Value:
         short = name[6:]
-        if short == "device":
+        if short in facts.DEVICE_MAKERS:
             return self.make_device(args, keywords)
         self.emit(
             Kind.CALLED, node, name=name, use=ref.node if isinstance(ref.node, ast.AST) else None

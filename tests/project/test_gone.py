@@ -55,6 +55,22 @@ def test_nothing_is_told_where_another_file_imports_it_in_vain_as_well(tmp_path:
     assert found(tmp_path, GONE, **{"other.py": f"# {GONE}\n{GONE}\n"}) == []
 
 
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("README.md", "It has many parts.\n"),
+        ("count.py", "parts = 3\nprint(parts)\n"),
+        ("user.py", "try:\n    import old\nexcept ImportError:\n    old = None\n"),
+        ("start.sh", "PYTHONPATH=. python old.py\n"),
+        ("start.py", "import os, sys\nsys.path.append(os.path.dirname(__file__))\n"),
+    ],
+)
+def test_a_text_that_has_the_word_for_something_else_makes_no_module(
+    tmp_path: Path, place: str, text: str
+) -> None:
+    assert found(tmp_path, GONE, **{place: text}) == []
+
+
 def test_a_folder_that_is_no_package_counts_where_the_project_imports_from_it(
     tmp_path: Path,
 ) -> None:
@@ -68,7 +84,6 @@ def test_a_folder_that_is_no_package_counts_where_the_project_imports_from_it(
     "imported",
     [
         "from ocr.core.data import batches",
-        "from ocr.core.data import batches, others",
         "from ocr.core.data import *",
         f"try:\n    {GONE}\nexcept ImportError:\n    from ocr.core.data import batches",
         f"def batches():\n    {GONE} as made\n    return made()",
@@ -104,7 +119,12 @@ def test_what_may_be_had_is_told(tmp_path: Path, imported: str) -> None:
         ("make.py", "os.makedirs(os.path.join('ocr', 'parts'))\n"),
         ("start.py", "import sys\nsys.meta_path.insert(0, Finder())\n"),
         ("start.py", "import sys\nsys.modules['ocr.' + name] = made\n"),
-        ("user.py", "try:\n    import old\nexcept ImportError:\n    old = None\n"),
+        ("README.md", "git clone https://example.org/parts\n"),
+        ("README.md", "Write `parts` first.\n"),
+        ("ocr/make.py", "open('parts.py', 'w').write(text)\n"),
+        ("copy.py", "shutil.copytree('.', 'ocr/parts')\n"),
+        ("build.sh", "export PYTHONPATH=/opt/ocr-extra\n"),
+        ("start.py", "import sys\nsys.path.insert(0, '/opt/ocr-extra')\n"),
     ],
 )
 def test_what_may_be_made_or_found_elsewhere_is_told(tmp_path: Path, place: str, text: str) -> None:

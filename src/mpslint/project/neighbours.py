@@ -305,10 +305,10 @@ class Neighbours(NotLookedAt):
         question, ask = ("overridden", path, name, method, is_made), self._mentions.overrides
         return self._told(question, lambda: ask(path, name, method, is_made=is_made), False)
 
-    def uses(self, path: str, name: str, *, method: bool) -> bool:
-        path = os.path.abspath(path)
-        question, ask = ("uses", path, name, method), self._mentions.uses
-        return self._told(question, lambda: ask(path, name, method=method), True)
+    def uses(self, path: str, name: str, *, method: bool, alive: bool = False) -> bool:
+        path, ask = os.path.abspath(path), self._mentions.uses
+        question = "uses", path, name, method, alive
+        return self._told(question, lambda: ask(path, name, method=method, alive=alive), True)
 
     def is_unreached(self, path: str) -> bool:
         return self._about("unreached", path, self._mentions.nowhere.includes, False)

@@ -164,7 +164,7 @@ class OutOfReach(NotLookedAt):
         self.asked = True
         return False
 
-    def uses(self, path: str, name: str, *, method: bool) -> bool:
+    def uses(self, path: str, name: str, *, method: bool, alive: bool = False) -> bool:
         self.asked = True
         return True
 
@@ -351,7 +351,7 @@ class Distant(NotLookedAt):
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         return False
 
-    def uses(self, path: str, name: str, *, method: bool) -> bool:
+    def uses(self, path: str, name: str, *, method: bool, alive: bool = False) -> bool:
         return True
 
     def is_unreached(self, path: str) -> bool:

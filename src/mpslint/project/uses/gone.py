@@ -1,27 +1,24 @@
-"""Files that end at an import on every machine: they import a module that is gone from the folder
-of the project where it would lie, and of which nothing else in the project speaks any more.
+"""Modules that are gone from the folder of the project where they would lie, and of which nothing
+else in the project speaks any more: who imports one ends there on every machine.
 
 A module that a build makes, a command fetches or a reader is told to write is named where that is
 said: in a text of any kind, in another file's name, in what git leaves out. So only one counts of
-which all that is left is imports. Names that a module lacks say nothing: they may be made.
+which all that is left is imports.
 """
 
 from __future__ import annotations
 
-import ast
 import os
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches, understood
 from mpslint.folders.gitignore import extended
-from mpslint.project.layout.added_folders import WORD, added_folders
-from mpslint.project.layout.import_texts import imported_modules, module_name, runs_files
+from mpslint.project.layout.import_texts import imported_modules
 from mpslint.project.layout.modules import is_foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from mpslint.project.layout.modules import Modules
     from mpslint.project.layout.whole import Projects, Whole
@@ -38,6 +35,14 @@ _MORE = (
     *(".gitmodules", "Makefile", "Dockerfile", "MANIFEST.in", "justfile", "noxfile.py"),
     *("Snakefile", os.path.join(".git", "info", "exclude")),
 )
+# Fact: commands of shells, and of what builds containers, by which files come to be.
+_TOLD = re.compile(
+    rb"(?:^|[\s`$;&|(])(?:git|wget|curl|cp|mv|ln|tar|unzip|rsync|scp|mkdir|touch|COPY|ADD|make|protoc"
+    rb"|gdown|svn)[ \t]"
+)
+_OF_CODE = (".py", ".json", ".ipynb")
+"""Kinds of files that have a word for much else: here one counts that may be a place."""
+_OF_DATA = (".md", ".rst", ".txt", ".yaml", ".yml", ".json", ".png", ".jpg", ".gif", ".svg", ".sh")
 _SHORTEST = 3
 """A shorter name of a file is no sign of what may be made of it."""
 
@@ -48,18 +53,30 @@ class Gone:
         self._modules = modules
         self._hooked: dict[str, bool] = {}
         self._known: dict[tuple[str, str], bool] = {}
+        self._stems: dict[str, frozenset[bytes]] = {}
+        """By the head: the names of its files that are no modules."""
         self._asked: dict[str, dict[str, None]] = {}
         """By the head: the texts that are no files of the project, and decide what may be made."""
 
-    def includes(self, whole: Whole, path: str) -> bool:
-        """Whether the module of the project at the absolute `path` is one of these."""
-        tree = self._modules.tree(path) if path.endswith(".py") else None
-        if tree is None:
-            return False
-        if WORD in self._text(path) and not added_folders(tree, path, [whole.head]):
-            return False  # Where it looks is not understood.
-        gone = any(self._is_gone(whole, path, module) for module in _imported(tree))
-        return gone and not self._is_hooked(whole) and not self._is_imported(whole, path)
+    def names(self, whole: Whole, path: str, module: str) -> bool:
+        """Whether the dotted name of a module, as the file at the absolute `path` has it, stands
+        for one of these."""
+        body = module.lstrip(".")
+        dots = len(module) - len(body)
+        parts = [part for part in body.split(".") if part]
+        if dots:
+            folder = os.path.dirname(path)
+            for _ in range(dots - 1):
+                folder = os.path.dirname(folder)
+            place = self._missing_below(whole, folder, parts)
+            return place is not None and not self._may_be_made(whole, place)
+        return self._is_gone(whole, path, module)
+
+    def _missing_below(self, whole: Whole, folder: str, parts: list[str]) -> str | None:
+        """The same of a name that goes out from a package around the file itself."""
+        if os.path.join(folder, "__init__.py") not in whole.modules:
+            return None
+        return self._missing(whole, folder, parts) or None
 
     def rests_on(self, whole: Whole) -> tuple[str, ...]:
         """The files beside the project's own on which it rests what was said of it so far."""
@@ -152,15 +169,28 @@ class Gone:
         if any(len(one) >= _SHORTEST and name.startswith(one) for one in stems):
             return True
         word = name.encode("utf-8", "replace")
+        if self._is_source(whole, word):
+            return True
         more = tuple(os.path.join(whole.head, one) for one in _MORE)
         self._note(whole, more)
-        files = (*whole.modules, *whole.others, *more)
+        speaks = _speaking_of(os.path.basename(folder).encode("utf-8", "replace"), word)
         return any(
-            not _IMPORT_LINE.match(line)
-            for one in self._modules.holding_alone(files, word)
+            not _IMPORT_LINE.match(line) and speaks(line, is_code=one.endswith(_OF_CODE))
+            for one in self._modules.holding_alone((*whole.modules, *whole.others, *more), word)
             for line in self._text(one).split(b"\n")
             if word in line
         )
+
+    def _is_source(self, whole: Whole, word: bytes) -> bool:
+        """Whether a file of another kind has the name from which a module may be built."""
+        if whole.head not in self._stems:
+            self._stems[whole.head] = frozenset(
+                one.split(".")[0].encode("utf-8", "replace")
+                for folder in whole.folders
+                for one in _entries(folder)
+                if not one.endswith((".py", *_OF_DATA)) and "." in one[1:]
+            )
+        return word in self._stems[whole.head]
 
     def _is_left_out(self, whole: Whole, place: str) -> bool:
         """Whether git would leave it out, as what a program writes or downloads."""
@@ -177,36 +207,34 @@ class Gone:
             ignores = extended(ignores, folder, _nothing)
         return False
 
-    def _is_hooked(self, whole: Whole) -> bool:
+    def is_hooked(self, whole: Whole) -> bool:
         """Whether the project changes how Python finds modules."""
         if whole.head not in self._hooked:
             texts = map(self._text, whole.modules)
             self._hooked[whole.head] = any(word in text for text in texts for word in _HOOKS)
         return self._hooked[whole.head]
 
-    def _is_imported(self, whole: Whole, path: str) -> bool:
-        """Whether another file may import this one, by whatever name, or runs files: it may deal
-        with the error."""
-        stem = module_name(path)
-        word = stem.encode("utf-8", "replace")
-        return path.endswith("__init__.py") or any(
-            runs_files(self._text(other))
-            or any(stem in module.split(".") for module in imported_modules(self._text(other)))
-            for other in self._modules.holding_alone((*whole.modules, *whole.others), word)
-            if other != path
-        )
-
     def _text(self, path: str) -> bytes:
         return self._modules.text(path) or b""
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    """The modules that a file imports by their full names, come what may."""
-    for item in tree.body:
-        if isinstance(item, ast.Import):
-            yield from (alias.name for alias in item.names)
-        elif isinstance(item, ast.ImportFrom) and item.module and not item.level:
-            yield item.module
+def _speaking_of(holder: bytes, word: bytes) -> Callable[..., bool]:
+    """What tells of a line whether it may speak of a module, or a folder, that lies in one called
+    `holder`, and not only use the word: by a path, beside that folder's name, as the name of a
+    file, or where a text tells what to fetch or to write."""
+    inner, outer = re.escape(word), re.escape(holder)
+    a_file = re.compile(rb"(?:(?<![\w/\\.])|\b%s[/\\.])%s\.py\b" % (outer, inner))
+    alone, beside = re.compile(rb"\b%s\b" % inner), re.compile(rb"\b%s\b" % outer)
+    marked = re.compile(rb"[`\"']%s/?[`\"']" % inner)
+
+    def speaks(line: bytes, *, is_code: bool) -> bool:
+        if alone.search(line) is None:
+            return False
+        if beside.search(line) is not None or a_file.search(line) is not None:
+            return True
+        return not is_code and (marked.search(line) is not None or _TOLD.search(line) is not None)
+
+    return speaks
 
 
 def _lies_there(place: str) -> bool:

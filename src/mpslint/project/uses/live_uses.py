@@ -22,12 +22,13 @@ _MOST_LEFT = 8
 
 class Ask(Protocol):
     def __call__(
-        self, path: str, name: str, *, method: bool, steps: int
+        self, path: str, name: str, *, method: bool, alive: bool, steps: int
     ) -> tuple[bool, tuple[str, ...]]: ...
 
 
 class LiveUses:
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, *, alive: bool = False) -> None:
+        self._is_alive = alive
         # Whoever is asked owns this, and goes without the collector.
         self._ask: WeakMethod[Ask] = WeakMethod(ask)
         self._fewer: dict[tuple[str, int], _Fewer] = {}
@@ -39,7 +40,7 @@ class LiveUses:
             return True
         key = context.source.path, steps
         if key not in self._fewer:
-            self._fewer[key] = _Fewer(self._ask, steps - 1)
+            self._fewer[key] = _Fewer(self._ask, steps - 1, self._is_alive)
         fewer = self._fewer[key]
         left = Leftovers(context, fewer, fewer.known)
         return any(not left.stand_at(use.lineno) for use in uses)
@@ -53,18 +54,20 @@ class LiveUses:
 class _Fewer:
     """The uses of what one file defines, asked with so many `steps`."""
 
-    def __init__(self, ask: WeakMethod[Ask], steps: int) -> None:
+    def __init__(self, ask: WeakMethod[Ask], steps: int, is_alive: bool) -> None:
         self._ask = ask
+        self._is_alive = is_alive
         self._steps = steps
         self._answers: dict[tuple[str, bool], bool] = {}
         self.known: dict[tuple[str, int, int], bool] = {}
         self.heard: set[str] = set()
 
-    def uses(self, path: str, name: str, *, method: bool) -> bool:
+    def uses(self, path: str, name: str, *, method: bool, alive: bool = False) -> bool:
+        """`alive` is as it was for who asked first."""
         if (name, method) not in self._answers:
             ask = self._ask()
             assert ask is not None
-            answer, files = ask(path, name, method=method, steps=self._steps)
+            answer, files = ask(path, name, method=method, alive=self._is_alive, steps=self._steps)
             self._answers[name, method] = answer
             self.heard.update(files)
         return self._answers[name, method]

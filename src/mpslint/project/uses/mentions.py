@@ -17,13 +17,16 @@ from mpslint.project.layout.whole import PROSE, SETTINGS
 from mpslint.project.layout.word_holders import is_torchs, stands_alone
 from mpslint.project.published.published import Published
 from mpslint.project.uses.calls_beside import calls_beside
+from mpslint.project.uses.importable import Importable
 from mpslint.project.uses.leading import Leading
 from mpslint.project.uses.live_uses import LiveUses
+from mpslint.project.uses.named_arguments import names_argument
 from mpslint.project.uses.named_by_text import Texts, has_text, word_of
 from mpslint.project.uses.namesakes import is_namesake
 from mpslint.project.uses.nowhere import Nowhere
 from mpslint.project.uses.offered import Offered
 from mpslint.project.uses.taken_by_text import TakenByText, is_found_from_inside, takers
+from mpslint.project.uses.tries import Tries
 from mpslint.project.uses.unreached import Unreached
 from mpslint.semantics.elsewhere.elsewhere import ANYTHING, Given
 from mpslint.semantics.syntax.paths import is_example
@@ -56,20 +59,26 @@ class Mentions:
         self._texts = Texts(modules, self._taken)
         self._offered = Offered(modules)
         self._live = LiveUses(self.uses)
+        self._alive = LiveUses(self.uses, alive=True)
         self._leading = leading = Leading(modules, self._taken)
         self.unreached = Unreached(projects, modules, self._published, self._offered, leading)
-        self.nowhere = Nowhere(projects, modules, self._published, leading, self.unreached)
+        importable = self._importable = Importable(projects, modules)
+        self._tries = Tries(self._published, leading)
+        self.nowhere = Nowhere(
+            projects, modules, self._published, leading, importable, self.unreached
+        )
 
     def take_over(self, known: Mentions, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
         self._taken.take_over(known._taken, changed)
 
     def uses(
-        self, path: str, name: str, *, method: bool, steps: int = _STEPS
+        self, path: str, name: str, *, method: bool, alive: bool = False, steps: int = _STEPS
     ) -> tuple[bool, tuple[str, ...]]:
         """Whether another file of the project may use the function `name` of the file at the
         absolute `path`, or the `method` of that name; and the files that this rests on. What only
-        such functions use as nobody uses, in so many `steps`, is used by nobody."""
+        such functions use as nobody uses, in so many `steps`, is used by nobody. `alive`: nor does
+        who ends at an import, or a test of a program."""
         whole = self._projects.searched(path)
         if whole is None:
             return True, ()
@@ -84,18 +93,20 @@ class Mentions:
                 return True, told
         holding = frozenset(self._modules.holding_alone(whole.modules, word_of(name)))
         files, parsed = whole.files, 0
+        live = self._alive if alive else self._live
         for other in whole.modules:
             if other == path:
                 continue
             if not method and self._leading.may_take(other, path, name, named=other in holding):
-                unreached, told = self.unreached.includes(other)
-                if not unreached and (alive := self._taking(other, steps)) is not None:
-                    return True, (other, *told, *alive)
+                left, told = self._left(whole, path, other, alive=alive)
+                if not left and (resting := self._taking(other, live, steps)) is not None:
+                    return True, (other, *told, *resting)
             if other not in holding:
                 continue
             if not method and b"import" not in (self._modules.text(other) or b""):
                 if self._texts.is_quoted(whole, other, path, name, is_open=installed):
-                    return True, files  # Whoever has the module to look in may be any of them.
+                    if not (alive and self._left(whole, path, other, alive=True)[0]):
+                        return True, files  # Whoever has the module to look in may be any of them.
                 continue
             if method and is_torchs(word_of(name), self._modules.text(other) or b""):
                 continue
@@ -111,13 +122,13 @@ class Mentions:
                 else self._mentions(whole, context, path, name, installed=installed)
             )
             if found is None or found:
-                unreached, told = self.unreached.includes(other)
-                if unreached:
+                left, told = self._left(whole, path, other, alive=alive)
+                if left:
                     continue
                 if found is None:
                     return True, files
-                if self._live.any_of(context, found, steps):
-                    return True, (other, *told, *self._live.rests_on(context, steps))
+                if live.any_of(context, found, steps):
+                    return True, (other, *told, *live.rests_on(context, steps))
         for other in whole.others:
             if self._texts.tell(whole, other, path, name) or self._leading.open.lead(other, path):
                 return True, (files if other.endswith(SETTINGS) else (other,))
@@ -132,15 +143,27 @@ class Mentions:
             text.value == name and is_handed_on(context, text) for text in context.index.strings
         )
 
-    def _taking(self, other: str, steps: int) -> frozenset[str] | None:
+    def _left(
+        self, whole: Whole, path: str, other: str, *, alive: bool
+    ) -> tuple[bool, tuple[str, ...]]:
+        """Whether nobody comes to a module for the sake of the one at `path`; and the files that
+        this rests on."""
+        if alive and (
+            not self._importable.includes(whole, other) or self._tries.alone(whole, path, other)
+        ):
+            return True, ()
+        left, told = self.unreached.includes(other)
+        return left, (*told, *self._importable.rests_on(whole, other)) if alive else told
+
+    def _taking(self, other: str, live: LiveUses, steps: int) -> frozenset[str] | None:
         """The files that show that somebody comes to where a file takes names from texts; None:
         nobody does."""
         context = self._modules.context(other, self._elsewhere)
         found = takers(context) if context is not None else []
         if context is None or not found:
             return frozenset()
-        is_alive = self._live.any_of(context, found, steps)
-        return self._live.rests_on(context, steps) if is_alive else None
+        is_alive = live.any_of(context, found, steps)
+        return live.rests_on(context, steps) if is_alive else None
 
     def is_published(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether others install the project of a file, and may use whatever has a public name in
@@ -264,30 +287,7 @@ class Mentions:
         """Whether anybody in the project gives a parameter by its name, be it in a table, on a
         command line or in a settings file."""
         whole = self._projects.searched(path)
-        if whole is None:
-            return True
-        spelled = word_of(parameter)
-        word = re.compile(rb"\b%s\b" % re.escape(spelled).replace(b"_", b"[-_]"))
-        part = max(spelled.split(b"_"), key=len)
-        return any(
-            word.search(data) is not None
-            and (not other.endswith(".py") or self._names_argument(other, parameter))
-            for other in self._modules.holding((*whole.modules, *whole.others), part)
-            if not other.endswith(PROSE) and (data := self._modules.text(other))
-        )
-
-    def _names_argument(self, other: str, parameter: str) -> bool:
-        tree = self._modules.tree(other)
-        spelled = re.compile(rf"(?<![a-zA-Z0-9]){re.escape(parameter)}(?![a-zA-Z0-9])")
-        return tree is None or any(
-            node.arg == parameter
-            if isinstance(node, ast.keyword)
-            else isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and " " not in node.value
-            and spelled.search(node.value.replace("-", "_")) is not None
-            for node in ast.walk(tree)
-        )
+        return whole is None or names_argument(self._modules, whole, parameter)
 
     def calls(
         self, path: str, given: Given, elsewhere: Elsewhere, *, by_text: bool = True

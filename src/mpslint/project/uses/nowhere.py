@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
+from mpslint.project.layout.import_texts import module_name
 from mpslint.project.uses.copied import Copied
-from mpslint.project.uses.gone import Gone
+from mpslint.project.uses.leading import How
 from mpslint.project.uses.stale import Stale
+from mpslint.project.uses.unreached import ENTRIES, TEST
 
 if TYPE_CHECKING:
     from mpslint.project.layout.modules import Modules
-    from mpslint.project.layout.whole import Projects
+    from mpslint.project.layout.whole import Projects, Whole
     from mpslint.project.published.published import Published
+    from mpslint.project.uses.importable import Importable
     from mpslint.project.uses.leading import Leading
     from mpslint.project.uses.unreached import Unreached
 
@@ -23,13 +27,15 @@ class Nowhere:
         modules: Modules,
         published: Published,
         leading: Leading,
+        importable: Importable,
         unreached: Unreached,
     ) -> None:
         self._projects = projects
         self._stale = Stale(modules)
-        self._gone = Gone(projects, modules)
+        self._importable = importable
         self._unreached = unreached
         self._copied = Copied(modules, published, leading, unreached)
+        self._modules, self._published, self._leading = modules, published, leading
 
     def includes(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether nothing leads to the module at the absolute `path`, be it that it is a copy, or
@@ -37,11 +43,37 @@ class Nowhere:
         whole = self._projects.searched(path)
         if whole is None or path not in whole.modules:
             return False, ()
-        is_gone = self._gone.includes(whole, path)
-        asked = self._gone.rests_on(whole)
-        if is_gone or self._stale.includes(whole, path):
+        is_importable = self._importable.includes(whole, path)
+        asked = self._importable.rests_on(whole, path)
+        if not is_importable or self._stale.includes(whole, path):
+            return True, (*whole.files, *asked)
+        if self._serves_none(whole, path, {path}):
             return True, (*whole.files, *asked)
         unreached, told = self._unreached.includes(path)
         if unreached or not self._copied.may_include(whole, path):
             return unreached, (*told, *asked)
         return self._copied.includes(whole, path), (*whole.files, *asked)
+
+    def _serves_none(self, whole: Whole, path: str, seen: set[str]) -> bool:
+        """Whether a module does nothing by itself, and all that lead to it are files that end at an
+        import, of which there are some, or such as serve these alone."""
+        name = os.path.basename(path)
+        if name in ENTRIES or TEST.match(name):
+            return False
+        named = module_name(path).encode("utf-8", "replace")
+        ending = [
+            other
+            for other in self._modules.holding_alone(whole.modules, named)
+            if other != path and not self._importable.includes(whole, other)
+        ]
+        if not ending or self._leading.runs_by_itself(path):
+            return False
+        if self._published.includes(whole, path)[0]:
+            return False
+        for other, _ in self._leading.to(whole, path):
+            if other in ending or other in seen:
+                continue
+            seen.add(other)
+            if not other.endswith(".py") or not self._serves_none(whole, other, seen):
+                return False
+        return any(how is How.IMPORTED for other, how in self._leading.to(whole, path))

@@ -373,10 +373,17 @@ def _hands_on(modules: Modules, package: str, path: str) -> bool:
             ):
                 return True
             if found not in (None, package) and _names(
-                modules.text(found) or b"", module_name(path)
+                text := modules.text(found) or b"", module_name(path)
             ):
-                return True  # What it takes from there may be from here.
+                if any(not _defines(text, alias.name) for alias in item.names):
+                    return True  # What it takes from there may be from here.
     return False
+
+
+def _defines(data: bytes, name: str) -> bool:
+    """Whether the text of a module has a function or class of this name at its own level."""
+    word = re.escape(name).encode("utf-8", "replace")
+    return re.search(rb"^(?:class|def|async[ \t]+def)[ \t]+%s\b" % word, data, re.M) is not None
 
 
 def _names(data: bytes, stem: str) -> bool:

@@ -204,10 +204,10 @@ class Elsewhere(Protocol):
         `method` in place of its; and, where objects of it can be made (`is_made`), whether nobody
         does anything else with it."""
 
-    def uses(self, path: str, name: str, *, method: bool) -> bool:
-        """Whether anything in the project, but for the file at `path` itself, may use the function
-        of the module `name` that this defines, or the `method` of a class of that name; of
-        `ANYTHING`, whether somebody who is not seen may."""
+    def uses(self, path: str, name: str, *, method: bool, alive: bool = False) -> bool:
+        """Whether anything in the project, but for the file at `path`, may use the function `name`
+        that this defines, or the `method` of a class; of `ANYTHING`, whether somebody not seen may.
+        `alive`: who ends at an import on every machine, or is a program's test, is no user."""
 
     def is_unreached(self, path: str) -> bool:
         """Whether nothing of the project leads to the module at `path`, which starts nothing."""

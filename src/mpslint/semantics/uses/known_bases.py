@@ -32,8 +32,8 @@ _CALLED_BY: dict[str, frozenset[str]] = {
 """Known bases, each with the methods that it, or who holds an object of it, calls by name; those
 that Python calls apart."""
 _LISTING_NOTHING = frozenset(
-    {"torch", "torchvision", "pytorch_lightning", "lightning", "transformers", "diffusers"}
-    | {"gym", "gymnasium", "typing", "enum", "argparse", "logging", "threading"}
+    {"torch", "torchvision", "torchmetrics", "pytorch_lightning", "lightning", "transformers"}
+    | {"diffusers", "gym", "gymnasium", "typing", "enum", "argparse", "logging", "threading"}
 )
 """Fact: packages whose classes keep no list of those that are derived from them, and start none."""
 _MOST_BASES = 8

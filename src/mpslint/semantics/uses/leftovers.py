@@ -87,7 +87,7 @@ def _leftovers(context: Context) -> Leftovers:
 class Uses(Protocol):
     """Who knows whether the rest of the project uses something."""
 
-    def uses(self, path: str, name: str, *, method: bool) -> bool: ...
+    def uses(self, path: str, name: str, *, method: bool, alive: bool = ...) -> bool: ...
 
 
 class Leftovers:
@@ -131,7 +131,7 @@ class Leftovers:
         if is_notebook(path):
             # No file imports a notebook: what none of its cells names is shown, and not run.
             return owner is None and runs_alone(self._context, node.name)
-        if self._others.uses(path, node.name, method=owner is not None):
+        if self._others.uses(path, node.name, method=owner is not None, alive=True):
             return False
         return self._is_left_among_used(defined)
 
@@ -160,7 +160,7 @@ class Leftovers:
                 return True
             if around not in seen:
                 users.append(around)
-        if self._others.uses(self._context.source.path, definition.name, method=False):
+        if self._others.uses(self._context.source.path, definition.name, method=False, alive=True):
             return True
         return any(user not in seen and self._is_reached(user, seen) for user in users)
 

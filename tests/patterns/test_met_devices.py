@@ -167,11 +167,29 @@ def test_else_the_machine_chooses(old: str, new: str) -> None:
     assert '"mps"' in text
 
 
-def test_a_device_of_the_module_serves_more_than_one_function() -> None:
-    text = MASK.replace("    device = {device}\n", "").replace(
-        "\n\ndef", f"\ndevice = {CHOSEN}\n\n\ndef"
-    )
-    assert '"mps"' in fixed(text)
+OF_MODULE = MASK.replace("    device = {device}\n", "").replace(
+    "\n\ndef", f"\ndevice = {CHOSEN}\n\n\ndef"
+)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "\n\nnet = torch.nn.Linear(2, 2).to(device)\n",
+        "\n\ndef place():\n    return device\n",
+        '\n\n__all__ = ["device", "mask"]\n',
+    ],
+)
+def test_a_device_of_the_module_may_serve_more_than_what_is_met(more: str) -> None:
+    text = fixed(OF_MODULE + more)
+    assert '"mps"' in text
+    assert "labels.device" not in text
+
+
+def test_a_device_of_the_module_that_serves_nothing_else_goes_away() -> None:
+    text = fixed(OF_MODULE)
+    assert ".to(labels.device).byte()" in text
+    assert "cuda" not in text
 
 
 def test_a_number_is_no_tensor() -> None:

@@ -213,7 +213,9 @@ def test_the_framework_itself_is_checked(tmp_path: Path) -> None:
     (tmp_path / "package").mkdir()
     own.mkdir()
     (own / "__init__.py").write_text("")
-    (own / "models.py").write_text("def register_model(name):\n    return lambda x: x\n")
+    (own / "models.py").write_text(
+        "class BaseModel:\n    pass\n\n\ndef register_model(name):\n    return lambda x: x\n"
+    )
     (tmp_path / "package" / "__init__.py").write_text("")
     (tmp_path / "README.md").write_text(
         "Models are in package/model.py, made of package/layer.py.\n"

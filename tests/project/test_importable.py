@@ -208,6 +208,16 @@ def test_a_function_that_such_files_alone_call_is_left_over(tmp_path: Path) -> N
     assert told(tmp_path / "lab/helper.py")
 
 
+def test_a_file_that_one_line_mends_has_a_use_for_what_it_calls(tmp_path: Path) -> None:
+    helper = "import torch\n\n\ndef place(x):\n    return x + torch.zeros(2).cuda()\n"
+    user = "from lab.data import Triples\nfrom kept import place\nplace(Triples())\n"
+    files = {**PROJECT, "tools/kept.py": helper, "tools/run.py": user}
+    write(tmp_path, {**files, "lab/sets.py": "class Triples:\n    pass\n"})
+    assert told(tmp_path / "tools/kept.py")
+    write(tmp_path, {"lab/sets.py": "class Others:\n    pass\n"})
+    assert told(tmp_path / "tools/kept.py") == []
+
+
 def test_the_answer_rests_on_what_is_imported(tmp_path: Path) -> None:
     assert found(tmp_path, "from .parts import size")
     path, settings = tmp_path / NET, Settings(select=("MPS102",))

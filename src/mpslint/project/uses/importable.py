@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import understood
 from mpslint.project.layout.added_folders import WORD, added_folders
+from mpslint.project.layout.import_texts import module_name
 from mpslint.project.layout.modules import is_foreign
 from mpslint.project.uses.gone import Gone
 from mpslint.project.uses.lacked_names import LackedNames
@@ -39,6 +40,7 @@ _SEARCHED = re.compile(rb"\bPYTHONPATH\b[^\n]*?[=:][ \t\"']*([^\s\"'&;]+)")
 # Fact: commands of shells, of what builds containers and of Python's `shutil` that copy folders.
 _COPIED = rb"(?:^|[\s`$;&|(])(?:cp|mv|ln|rsync|scp|COPY|ADD|copytree\()[^\n]*\b%s\b"
 _COMMANDS = ("Dockerfile", "Makefile")
+_DEFINED = rb"^(?:(?:class|def|async[ \t]+def)[ \t]+%s\b|%s[ \t]*=)"
 _TEXTS = 2048
 """Of so many texts it is kept what they import."""
 
@@ -70,6 +72,7 @@ class Importable:
         self._lacked = LackedNames(modules)
         self._looked: dict[str, _Looked] = {}
         self._known: dict[str, bool] = {}
+        self._lost: dict[str, bool] = {}
         self._further: dict[str, bool] = {}
         """By the head of the project."""
         self._places: dict[str, frozenset[str]] = {}
@@ -97,6 +100,46 @@ class Importable:
                     todo.append(other)
         self._known.update(dict.fromkeys(leading, True))
         return True
+
+    def is_lost(self, whole: Whole, path: str) -> bool:
+        """Whether a module may be imported nowhere for want of something that the project has in no
+        place. Where that has only moved one line mends the file, so that it may have a use for what
+        it names."""
+        if self.includes(whole, path):
+            return False
+        if path not in self._lost:
+            seen, todo = {path}, [path]
+            self._lost[path] = False
+            while todo and not self._lost[path]:
+                looked = self._look(whole, one := todo.pop())
+                self._lost[path] = looked.ends and self._wants_what_is_lost(whole, one)
+                todo += [other for other in looked.leads_to if other not in seen]
+                seen.update(looked.leads_to)
+        return self._lost[path]
+
+    def _wants_what_is_lost(self, whole: Whole, path: str) -> bool:
+        return any(
+            self._finds_nothing(whole, path, one) and not self._has_moved(whole, path, one)
+            for one in _imports(self._text(path))
+            if one.level or not (is_foreign(one.module) or understood(one.module.split(".")[0]))
+        )
+
+    def _has_moved(self, whole: Whole, path: str, one: _Import) -> bool:
+        """Whether other modules of the project define all that an import would take."""
+        names = [name for name in one.names if name != "*"]
+        if not names:
+            stem = one.module.rpartition(".")[2]
+            return any(module_name(other) == stem for other in whole.modules)
+        return all(
+            any(module_name(other) == name for other in whole.modules)
+            or any(
+                re.search(_DEFINED % (re.escape(word), re.escape(word)), self._text(other), re.M)
+                for other in self._modules.holding_alone(whole.modules, word)
+                if other != path
+            )
+            for name in names
+            for word in [name.encode("utf-8", "replace")]
+        )
 
     def rests_on(self, whole: Whole, path: str) -> tuple[str, ...]:
         """The files on which it rests what was said of a module."""

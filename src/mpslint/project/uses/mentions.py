@@ -149,7 +149,7 @@ class Mentions:
         """Whether nobody comes to a module for the sake of the one at `path`; and the files that
         this rests on."""
         if alive and (
-            not self._importable.includes(whole, other) or self._tries.alone(whole, path, other)
+            self._importable.is_lost(whole, other) or self._tries.alone(whole, path, other)
         ):
             return True, ()
         left, told = self.unreached.includes(other)

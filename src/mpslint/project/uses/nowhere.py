@@ -64,7 +64,7 @@ class Nowhere:
         ending = [
             other
             for other in self._modules.holding_alone(whole.modules, named)
-            if other != path and not self._importable.includes(whole, other)
+            if other != path and self._importable.is_lost(whole, other)
         ]
         if not ending or self._leading.runs_by_itself(path):
             return False

@@ -256,6 +256,15 @@ def test_a_class_of_a_program_that_tests_alone_name_is_left_over(tmp_path: Path,
     assert told(tmp_path / "lab/nets.py") == ["MPS102"]
 
 
+def test_a_class_that_a_script_has_which_nothing_leads_to_is_not_left_over(tmp_path: Path) -> None:
+    files = {"lab/__init__.py": "", "lab/nets.py": TRIED}
+    files["main.py"] = "from lab.nets import Kept\n\nprint(Kept()(1))\n"
+    files["lab/training.py"] = "from lab.nets import Tried\n\n\ndef train():\n    return Tried()\n"
+    test = "from lab.nets import Tried\n\n\ndef test_it():\n    assert Tried()\n"
+    write(tmp_path, {**files, "tests/test_nets.py": test})
+    assert told(tmp_path / "lab/nets.py") == ["MPS102", "MPS102"]
+
+
 @pytest.mark.parametrize(
     ("place", "text"),
     [

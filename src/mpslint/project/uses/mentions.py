@@ -92,7 +92,7 @@ class Mentions:
             if method or self._offered.includes(whole, path) or self._lists(path, name):
                 return True, told
         holding = frozenset(self._modules.holding_alone(whole.modules, word_of(name)))
-        files, parsed = whole.files, 0
+        files, parsed, nobodys = whole.files, 0, []
         live = self._alive if alive else self._live
         for other in whole.modules:
             if other == path:
@@ -124,11 +124,14 @@ class Mentions:
             if found is None or found:
                 left, told = self._left(whole, path, other, alive=alive)
                 if left:
+                    nobodys.append(other)
                     continue
                 if found is None:
                     return True, files
                 if live.any_of(context, found, steps):
                     return True, (other, *told, *live.rests_on(context, steps))
+        if alive and self._tries.has_more(whole, path, nobodys, self._importable):
+            return True, files
         for other in whole.others:
             if self._texts.tell(whole, other, path, name) or self._leading.open.lead(other, path):
                 return True, (files if other.endswith(SETTINGS) else (other,))
@@ -146,8 +149,7 @@ class Mentions:
     def _left(
         self, whole: Whole, path: str, other: str, *, alive: bool
     ) -> tuple[bool, tuple[str, ...]]:
-        """Whether nobody comes to a module for the sake of the one at `path`; and the files that
-        this rests on."""
+        """Whether nobody comes to a module for the sake of that at `path`; and what tells so."""
         if alive and (
             self._importable.is_lost(whole, other) or self._tries.alone(whole, path, other)
         ):
@@ -156,8 +158,7 @@ class Mentions:
         return left, (*told, *self._importable.rests_on(whole, other)) if alive else told
 
     def _taking(self, other: str, live: LiveUses, steps: int) -> frozenset[str] | None:
-        """The files that show that somebody comes to where a file takes names from texts; None:
-        nobody does."""
+        """The files that show who comes to where a file takes names from texts; None: nobody."""
         context = self._modules.context(other, self._elsewhere)
         found = takers(context) if context is not None else []
         if context is None or not found:

@@ -14,6 +14,7 @@ from mpslint.semantics.syntax.paths import is_among_tests, is_test
 if TYPE_CHECKING:
     from mpslint.project.layout.whole import Whole
     from mpslint.project.published.published import Published
+    from mpslint.project.uses.importable import Importable
     from mpslint.project.uses.leading import Leading
 
 
@@ -32,6 +33,14 @@ class Tries:
             and not _is_of_tests(whole, path)
             and not self._published.is_for_others(whole)[0]
             and self._has_program(whole)
+        )
+
+    def has_more(self, whole: Whole, path: str, others: list[str], importable: Importable) -> bool:
+        """Whether such tests and a module that could run name something of the module at `path`:
+        somebody may start what nothing is seen to lead to."""
+        tests = [other for other in others if self.alone(whole, path, other)]
+        return bool(tests) and any(
+            other not in tests and not importable.is_lost(whole, other) for other in others
         )
 
     def _has_program(self, whole: Whole) -> bool:

@@ -95,24 +95,6 @@ def noise(x):
 """
 
 
-WIDE = """\
-import numpy as np
-import torch
-
-device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def window(size):
-    return np.hanning(size)
-
-
-print(torch.zeros(3, dtype=torch.float64, device=device), torch.ones(3).double().to(device))
-print(torch.from_numpy(window(3)).to(device))
-print(torch.from_numpy({given}).to(device))
-"""
-"""What is float64 is told before the device may be MPS."""
-
-
 def write(folder: Path, **texts: str) -> None:
     for name, text in texts.items():
         (folder / f"{name}.py").write_text(text)
@@ -249,21 +231,6 @@ def test_a_selection_that_no_fix_can_extend_is_promised_none(cli: Cli, project: 
     assert "[*]" not in out
     assert "fixable" not in out
     assert mended(cli) == set()
-
-
-def test_what_is_float64_is_mended_with_the_choice_of_the_device(cli: Cli, project: Path) -> None:
-    write(project, program=WIDE.format(given="np.zeros(3)"))
-    before = promised(cli)
-    assert [code for _, code, _ in sorted(before)].count("MPS103") == 1
-    assert {row for _, code, row in before if code == "MPS401"} == {11, 12, 13}
-    assert mended(cli) == before
-
-
-def test_what_is_float64_is_left_with_a_choice_that_something_else_is_in_the_way_of(
-    cli: Cli, project: Path
-) -> None:
-    write(project, program=WIDE.format(given="np.load('x.npy')"))
-    assert promised(cli) == mended(cli) == set()
 
 
 def test_types_that_follow_a_tensor_are_promised_and_made(cli: Cli, project: Path) -> None:

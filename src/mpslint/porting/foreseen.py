@@ -13,16 +13,14 @@ from mpslint.facts.complex_numbers import is_complex
 from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS, FIRST_WITH_DEVICES, FIRST_WITH_MPS
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.default_device import REASON
-from mpslint.patterns.precision import fix_level
 from mpslint.porting.bringing import OPENING, brings
 from mpslint.porting.in_the_way import weighs
 from mpslint.project.compiled.kernel_calls import missing_name
 from mpslint.project.runs.left_behind import DEFAULTS, LASTING, STAYING, lacks_kernel, places
 from mpslint.semantics.destinations.destinations import device_argument
 from mpslint.semantics.packages.versions import module_before_mps
-from mpslint.semantics.syntax.expressions import is_path
+from mpslint.semantics.syntax.expressions import is_path, keyword
 from mpslint.semantics.wide.wide_companions import companion
-from mpslint.semantics.wide.wide_dtypes import once_ported
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import Harm, harms
 from mpslint.semantics.worlds.machines import MACS
@@ -264,7 +262,7 @@ def _speaks_of(finding: Finding, row: int) -> bool:
 
 
 def is_mended(context: Context, harm: Harm) -> bool:
-    """Whether a safe fix of what makes it narrower will mend it in the same run."""
+    """Whether the fix of float64-on-device will mend it in the same run."""
     settings = context.settings
     code = _COMPLEX if is_complex(harm.dtype) else _WIDE
     if code not in settings.enabled(context.source.path) or not settings.may_fix(code):
@@ -275,14 +273,10 @@ def is_mended(context: Context, harm: Harm) -> bool:
         return False
     if harm.is_module and not _is_cast_where_moved(harm.node):
         return False
-    asked = once_ported(context, harm.node, harm.dtype)
-    if asked is None or asked.device is None or not is_path(asked.device):
+    device = device_argument(context, harm.node)
+    if device is None or keyword(harm.node, "dtype") is not None or len(harm.node.args) > 1:
         return False
-    if stays_beside_wide(context, harm.node):
-        return False
-    if code == _COMPLEX:
-        return asked.dtype is None
-    return fix_level(context, asked) is Applicability.SAFE
+    return is_path(device) and not stays_beside_wide(context, harm.node)
 
 
 def stays_beside_wide(context: Context, move: ast.Call) -> bool:

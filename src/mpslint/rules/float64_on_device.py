@@ -6,9 +6,7 @@ device that may be MPS, `.double()` and `.to(torch.float64)` on a tensor or modu
 parameter of a module or what is made of one, a float64 tensor that is moved there (a batch that a
 `DataLoader` makes of Python's fractions is one), a module whose constructor makes a parameter, a
 buffer or a layer float64, the cast of what `.cuda()` has moved, and
-`torch.set_default_dtype(torch.float64)` in a file that selects MPS. What is float64 for certain,
-arrays as well, is told already where the device is chosen between CUDA and the CPU: it raises once
-the choice asks for MPS.
+`torch.set_default_dtype(torch.float64)` in a file that selects MPS.
 
 ## Why is this bad?
 It raises `TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't
@@ -36,9 +34,8 @@ says that they are on a device. `.double().cpu()` has a rule of its own (`host-c
 have arrays that arrive as float64 (`numpy-float64-to-device`).
 
 ## Fix safety
-Safe: CUDA and the CPU keep float64; where the device is yet to ask for MPS, beside a safe fix of
-that choice. Where the device is a call that may not be made twice, the fix writes float32 for all
-devices and is unsafe. Unsafe as well where the tensor meets others that
+Safe: CUDA and the CPU keep float64. Where the device is a call that may not be made twice, the
+fix writes float32 for all devices and is unsafe. Unsafe as well where the tensor meets others that
 keep float64 (its dtype is a constant that more is made with; something of unknown dtype is moved to
 the same device and added; a model that is cast to float64 where it lies is called with it): the
 error would only move.
@@ -64,20 +61,12 @@ from mpslint.patterns.precision import (
 )
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations.destinations import device_argument, may_be_mps
 from mpslint.semantics.gpus.collectives import talks_to_ranks
-from mpslint.semantics.operands.sent_to_host import is_sent_to_host
 from mpslint.semantics.purpose.caught_errors import is_caught
 from mpslint.semantics.purpose.purpose import speaks_of_mps
 from mpslint.semantics.purpose.test_code import only_tests_run
-from mpslint.semantics.wide.wide_dtypes import (
-    Request,
-    array_origin,
-    once_ported,
-    reached,
-    requests,
-)
-from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.wide.wide_dtypes import Request, array_origin, reached, requests
+from mpslint.semantics.worlds.events import Kind
 
 _MESSAGES = {
     "created": "MPS has no float64: raises TypeError when the device is MPS",
@@ -86,12 +75,6 @@ _MESSAGES = {
     "moved": "moves a float64 tensor: raises TypeError when the device is MPS",
     "one": "moves a float64 tensor among others: raises TypeError when the device is MPS",
 }
-_ONCE_PORTED = {
-    "tensor": "MPS has no float64: raises TypeError once the device is MPS",
-    "array": "the array is float64: raises TypeError once the device is MPS",
-    "module": "moves a module that holds float64: raises TypeError once the device is MPS",
-}
-"""By what an event is of, where the file asks for no MPS yet."""
 
 
 @rule(
@@ -126,15 +109,43 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.events(Kind.WIDE):
         if event.value.v != "float64" or event.node in told or not isinstance(event.node, ast.Call):  # type: ignore[union-attr]
             continue
-        if _left_to_tests(context, event.node) or event.caught:
+        if _left_to_tests(context, event.node):
             continue
         if is_caught(context, event.node, "TypeError"):
             continue
-        tell = _of_event if event.on_mac else _of_port
-        found = tell(context, rule, event)
-        if found is not None:
+        if event.on_mac and not event.caught and event.name == "module":
             told.add(event.node)
-            yield found
+            yield context.finding(
+                rule, event.node.func, _MESSAGES["module"], confidence=Confidence.INFERRED
+            )
+        if event.on_mac and not event.caught and event.name == "one":
+            told.add(event.node)
+            yield context.finding(
+                rule, event.node.func, _MESSAGES["one"], confidence=Confidence.INFERRED
+            )
+        if event.on_mac and not event.caught and event.name == "tensor":
+            told.add(event.node)
+            moved = reached(context, event.node, "float64")
+            sure = _MESSAGES["cast" if moved is not None and moved.how == "cast" else "moved"]
+            message = sure.replace("a float64", "what may be a float64")
+            level = fix_level(context, moved) if moved is not None else None
+            token = event.node.func
+            start, end = context.source.span(token)
+            if moved is not None and moved.how == "cast" and isinstance(token, ast.Attribute):
+                start, end = context.name_token(token)
+            yield context.finding_at(
+                rule,
+                start,
+                end,
+                message if event.likely else sure,
+                confidence=Confidence.INFERRED,
+                applicability=level,
+                fix=partial(
+                    narrow_on_mps, context, moved, "float64", kept="None" if event.likely else ""
+                )
+                if moved is not None and level is not None
+                else None,
+            )
     for call in context.calls_of("torch.set_default_dtype"):
         if not call.args or context.dtypes.torch_dtype(call.args[0]) != "float64":
             continue
@@ -145,68 +156,6 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 "every float tensor becomes float64, which MPS lacks: the first one there raises",
                 confidence=Confidence.INFERRED,
             )
-
-
-def _of_event(context: Context, rule: Rule, event: Event) -> Finding | None:
-    """What comes to MPS, or may come there, as the file is."""
-    call = event.call
-    if event.name in ("module", "one"):
-        return context.finding(
-            rule, call.func, _MESSAGES[event.name], confidence=Confidence.INFERRED
-        )
-    if event.name != "tensor":
-        return None
-    moved = reached(context, call, "float64")
-    sure = _MESSAGES["cast" if moved is not None and moved.how == "cast" else "moved"]
-    message = sure.replace("a float64", "what may be a float64")
-    level = fix_level(context, moved) if moved is not None else None
-    token = call.func
-    start, end = context.source.span(token)
-    if moved is not None and moved.how == "cast" and isinstance(token, ast.Attribute):
-        start, end = context.name_token(token)
-    kept = "None" if event.likely else ""
-    return context.finding_at(
-        rule,
-        start,
-        end,
-        message if event.likely else sure,
-        confidence=Confidence.INFERRED,
-        applicability=level,
-        fix=partial(narrow_on_mps, context, moved, "float64", kept=kept)
-        if moved is not None and level is not None
-        else None,
-    )
-
-
-def _of_port(context: Context, rule: Rule, event: Event) -> Finding | None:
-    """What will come to MPS for certain once the choices before it ask for that."""
-    if event.likely or not event.once_ported or event.name not in _ONCE_PORTED:
-        return None
-    call = event.call
-    if is_sent_to_host(context, call):
-        return None
-    if event.name == "array" and may_be_mps(context, device_argument(context, call)):
-        return None  # It may be on MPS today, as numpy-float64-to-device tells.
-    asked = once_ported(context, call, "float64") if event.name != "module" else None
-    level = fix_level(context, asked) if asked is not None else None
-    start, end = context.source.span(call.func)
-    if isinstance(call.func, ast.Attribute):
-        start, end = context.name_token(call.func)
-    if asked is not None and asked.dtype is not None:
-        start, end = context.source.span(asked.dtype)
-    return context.finding_at(
-        rule,
-        start,
-        end,
-        _ONCE_PORTED[event.name],
-        confidence=Confidence.INFERRED,
-        labels=context.decided(event, "once this asks for MPS"),
-        unfixed="what is computed with it would have to be float32 as well",
-        applicability=level,
-        fix=partial(narrow_on_mps, context, asked, "float64")
-        if asked is not None and level is not None
-        else None,
-    )
 
 
 def _left_to_tests(context: Context, node: ast.AST) -> bool:

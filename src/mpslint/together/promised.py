@@ -28,7 +28,7 @@ from mpslint.together.withheld import Projects
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mpslint.findings.results import FileResult
     from mpslint.folders.discovery import Target
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from mpslint.project.project import Project
     from mpslint.settings.settings import Settings
     from mpslint.sources.source import SourceFile
-
-
-_ROUNDS = 3
-"""So many times what is left out for the sake of others is looked for again."""
 
 
 def as_promised(
@@ -135,21 +131,7 @@ def _doubt_half_ports(
     def project_of(path: str) -> Project:
         return projects.of(settings_of.get(path, common))
 
-    for _ in range(_ROUNDS):
-        opening = any(map(_is_opened, _all(files)))
-        program = ProgramFiles(project_of, by_path)
-        _doubt_once(program, by_path, settings_of, project_of)
-        # What only narrows what others bring to MPS is worth nothing where they do not.
-        if not opening or not any(map(_narrows_what_comes, _all(files))):
-            return
-
-
-def _doubt_once(
-    program: ProgramFiles,
-    by_path: Mapping[str, FileResult],
-    settings_of: Mapping[str, Settings],
-    project_of: Callable[[str], Project],
-) -> None:
+    program = ProgramFiles(project_of, by_path)
     asked = {}
     for path, file in by_path.items():
         if file.all_findings or file.mended or b".cuda(" in program.text_of(path):
@@ -162,10 +144,6 @@ def _doubt_once(
     for path, doubts in found.items():
         for (_, number), reason in doubts.items():
             by_path[path].all_findings[number].doubt(reason)
-
-
-def _narrows_what_comes(finding: Finding) -> bool:
-    return raises_there_alone(finding) and is_mended(finding)
 
 
 class Fixed:

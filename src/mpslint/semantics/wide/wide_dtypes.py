@@ -104,26 +104,6 @@ def arrival(context: Context, call: ast.Call) -> Request | None:
     return Request("moved", call, None, device, call.func.value, False)
 
 
-def once_ported(context: Context, call: ast.Call, wide: str) -> Request | None:
-    """The request of a call by which something wide will come to a device, once the choice of that
-    asks for MPS, which it does not yet."""
-    device = device_argument(context, call)
-    if not isinstance(call.func, ast.Attribute) or device is None:
-        return None
-    if context.guards.has(call, *NOT_ON_MPS):
-        return None
-    dtype = keyword(call, "dtype")
-    if call.func.attr == "to" and context.resolve(call.func) is None:
-        dtype = context.dtypes.cast_of_to(call)
-        if dtype is not None:
-            return Request("cast", call, dtype, device, call.func.value, False)
-        alone = len(call.args) + len(call.keywords) == 1
-        return Request("moved", call, None, device, call.func.value, False) if alone else None
-    if dtype is not None and context.dtypes.torch_dtype(dtype) != wide:
-        return None
-    return Request("created", call, dtype, device, None, False)
-
-
 def _checks_gradients(context: Context) -> bool:
     """Whether the file checks gradients numerically, which needs float64 and no MPS."""
     if any("gradcheck" in name.lower() for name in context.index.calls):

@@ -243,8 +243,6 @@ class Methods(ProgramOptions, Arrays, TorchCalls, Filled):
         was, (dtype, mixed) = one(base, MACS), _dtype(moved)
         if dtype is None and was.kind == INSTANCE:
             dtype = wide_dtype(was.v)
-        if was.kind == UNKNOWN and dtype is None and not is_loaded(was):
-            dtype = _cast_before(node)  # Whatever is cast, a tensor or a module, it is float64 now.
         is_module = was.kind in (INSTANCE, MODULE)
         self.wide(moved, node, dtype, array=was.kind == ARRAY, module=is_module, mixed=mixed)
 
@@ -407,14 +405,6 @@ def _with_dtype(atom: Atom, dtype: str | None) -> Atom:
     if atom.kind in (TENSOR, MODULE):
         return Atom(atom.kind, (atom.v[0], dtype), None, atom.tests)
     return UNK
-
-
-def _cast_before(move: ast.Call) -> str | None:
-    """`float64` of `x.double().to(device)`."""
-    cast = move.func.value if isinstance(move.func, ast.Attribute) else None
-    if not isinstance(cast, ast.Call) or not isinstance(cast.func, ast.Attribute) or cast.args:
-        return None
-    return facts.FLOAT_CASTS.get(cast.func.attr)
 
 
 def _is_written_out(move: ast.Call) -> bool:

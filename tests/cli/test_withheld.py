@@ -50,17 +50,17 @@ def test_a_line_that_is_in_the_way_of_its_own_file_and_of_others_is_told_once(
 ) -> None:
     chosen = 'import torch\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n'
     (project / "helper.py").write_text(
-        f"import torch_geometric\n{chosen}\n\ndef conv(x):\n"
-        "    return torch_geometric.nn.GCNConv(3, 3).to(device)(x.to(device))\n"
+        f"import torch_warped\n{chosen}\n\ndef conv(x):\n"
+        "    return torch_warped.nn.GCNConv(3, 3).to(device)(x.to(device))\n"
     )
     (project / "main.py").write_text(
         f"from helper import conv\n{chosen}print(conv(torch.ones(3, 3).to(device)))\n"
     )
     said = cli("fix", "--diff", "--quiet", "helper.py", "main.py").err.splitlines()
-    (line,) = [one for one in said if "torch_geometric" in one]
+    (line,) = [one for one in said if "torch_warped" in one]
     assert line == (
         "helper.py and 1 other file: left as it is: helper.py, line 7: "
-        "`torch_geometric` is not known to work with tensors on MPS"
+        "`torch_warped` is not known to work with tensors on MPS"
     )
 
 

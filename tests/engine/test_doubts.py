@@ -389,7 +389,7 @@ def test_what_nobody_takes_from_a_module_keeps_no_program_from_mps(
     assert is_opened(folder, capsys, program=program, kept=KEPT)[0]
 
 
-STEPS = "import torch\nfrom mine.lost import bent\n\n\ndef step(x):\n    return bent(x)\n"
+STEPS = "import torch\n\n\ndef step(x):\n    from mine.lost import bent\n\n    return bent(x)\n"
 
 
 def is_opened_beside(folder: Path, capsys: pytest.CaptureFixture[str], **files: str) -> bool:

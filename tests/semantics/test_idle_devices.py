@@ -32,7 +32,8 @@ USER = "from layers import Layer\n\nprint(Layer())\n"
 def found(folder: Path, layers: str, **others: str) -> list[int]:
     (folder / "README.md").write_text("A project.\n")
     (folder / "layers.py").write_text("import torch\n\n" + layers)
-    for name, text in {"model": USER, **others}.items():
+    user = USER if "class Layer" in layers else "import layers\n"
+    for name, text in {"model": user, **others}.items():
         (folder / f"{name}.py").write_text(text)
     settings = Settings(select=("MPS101", "MPS103"))
     source = SourceFile(str(folder / "layers.py"), (folder / "layers.py").read_bytes())

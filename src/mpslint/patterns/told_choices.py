@@ -18,7 +18,6 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.devices.chains import Chain
 from mpslint.semantics.packages.cuda_packages import computes_without_mps
 from mpslint.semantics.purpose.test_code import is_all_of_a_test
-from mpslint.semantics.saved.edited_checkpoints import only_edits_checkpoints
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.uses.leftovers import is_never_default
 from mpslint.semantics.wide.wide_default import computes_in_float64, goes_beside_float64
@@ -149,7 +148,7 @@ def _decides_nothing(context: Context, event: Event) -> bool:
     return (
         event.kind is Kind.LOADED
         and isinstance(event.node, ast.Call)
-        and (goes_to_state_dict(context, event.node) or only_edits_checkpoints(context))
+        and goes_to_state_dict(context, event.node)
     )
 
 

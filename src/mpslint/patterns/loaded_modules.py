@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.saved.used_as_modules import ASKED, is_used_as_one
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.parameters import explicit_parameters, given_for
 from mpslint.semantics.values.values import Kind
@@ -13,7 +14,6 @@ from mpslint.semantics.values.values import Kind
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_METHODS = frozenset({"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"})
 _STEPS = 3
 """So many names and functions are followed from the load to where the module is used."""
 
@@ -26,7 +26,7 @@ def is_module(context: Context, call: ast.Call) -> bool:
         return True
     parent = context.index.parents[call]
     if isinstance(parent, ast.Attribute):
-        return parent.attr in _METHODS
+        return parent.attr in ASKED
     return any(True for _ in modules_of(context, call))
 
 
@@ -69,12 +69,10 @@ def _uses(context: Context, kept: ast.expr) -> Iterator[ast.expr]:
 
 
 def _is_used_as_module(context: Context, kept: ast.expr, steps: int) -> bool:
-    if _is_made_otherwise(context, kept):
+    if _is_made_otherwise(context, kept) or is_used_as_one(context, kept):
         return True
     for use in _uses(context, kept):
         parent = context.index.parents[use]
-        if isinstance(parent, ast.Attribute) and parent.value is use and parent.attr in _METHODS:
-            return True
         if isinstance(parent, ast.keyword):
             parent = context.index.parents[parent]
         if isinstance(parent, ast.Call):

@@ -15,6 +15,8 @@ _METHODS = (
 )
 # Fact: `Module.train` and `Module.eval`, which need no argument.
 _MODES = ("train", "eval")
+ASKED = frozenset({*_METHODS, *_MODES})
+"""What shows that something is one."""
 
 
 def is_used_as_one(context: Context, kept: ast.expr) -> bool:

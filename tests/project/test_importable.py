@@ -151,6 +151,18 @@ def test_who_imports_such_a_file_ends_as_well(tmp_path: Path) -> None:
     assert found(tmp_path, "from .first import size", **files) == []
 
 
+def test_an_import_in_an_example_leads_to_no_such_file(tmp_path: Path) -> None:
+    example = (
+        '"""Nets.\n\nfrom lab.dead import kept\n"""\nimport torch\n\nprint(torch.ones(1).cuda())\n'
+    )
+    dead = "from .nowhere import kept\n"
+    write(tmp_path, {"lab/__init__.py": "", "lab/dead.py": dead, "lab/nets.py": example})
+    assert told(tmp_path / "lab/nets.py") == ["MPS102"]
+    imported = example.replace('"""\n', "", 1).replace('"""Nets.\n\n', "")
+    write(tmp_path, {"lab/nets.py": imported})
+    assert told(tmp_path / "lab/nets.py") == []
+
+
 def test_modules_that_import_each_other_are_there(tmp_path: Path) -> None:
     files = {
         "lab/models/small/first.py": "from .second import size\n",

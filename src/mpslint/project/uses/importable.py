@@ -89,17 +89,26 @@ class Importable:
             one = todo.pop()
             looked = self._look(whole, one)
             if looked.ends or self._known.get(one) is False:
-                end: str | None = one
-                while end is not None:
-                    self._known[end] = False
-                    end = leading[end]
-                return False
+                end, above = one, leading[one]
+                self._known[end] = False
+                while above is not None and end in self._run_by(whole, above):
+                    self._known[above] = False
+                    end, above = above, leading[above]
+                if above is None:
+                    return False
+                continue
             for other in looked.leads_to:
                 if other not in leading and not self._known.get(other):
                     leading[other] = one
                     todo.append(other)
-        self._known.update(dict.fromkeys(leading, True))
+        self._known = {**dict.fromkeys(leading, True), **self._known}
         return True
+
+    def _run_by(self, whole: Whole, path: str) -> set[str]:
+        """The files that run once a module is imported, by its tree: a text may hold examples."""
+        tree = self._modules.tree(path)
+        certain = _certain(tree) if tree is not None else ()
+        return {other for one in certain for other in self._runs(whole, path, one)}
 
     def is_lost(self, whole: Whole, path: str) -> bool:
         """Whether a module may be imported nowhere for want of something that the project has in no

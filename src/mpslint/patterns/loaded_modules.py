@@ -14,7 +14,7 @@ from mpslint.semantics.values.values import Kind
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_STEPS = 3
+_STEPS = 4
 """So many names and functions are followed from the load to where the module is used."""
 
 
@@ -40,6 +40,11 @@ def modules_of(context: Context, call: ast.Call) -> Iterator[ast.expr]:
 def _kept(context: Context, value: ast.expr, steps: int) -> Iterator[ast.expr]:
     """What a value is given to, or an entry of it: `model` of `model = checkpoint["model"]`."""
     parent = context.index.parents[value]
+    if steps and isinstance(parent, ast.Return):
+        for call in given_back(context, value):
+            yield from _kept(context, call, steps - 1)
+    if steps and isinstance(parent, ast.Subscript) and parent.value is value:
+        yield from _kept(context, parent, steps - 1)
     if not steps or not isinstance(parent, ast.Assign) or parent.value is not value:
         return
     for target in parent.targets:
@@ -51,6 +56,49 @@ def _kept(context: Context, value: ast.expr, steps: int) -> Iterator[ast.expr]:
             is_entry = isinstance(entry, ast.Subscript) and entry.value is use
             held: ast.expr = entry if is_entry else use  # type: ignore[assignment]
             yield from _kept(context, held, steps - 1)
+
+
+def given_back(context: Context, value: ast.expr) -> Iterator[ast.Call]:
+    """The calls of the function of this file that returns a value, by its name."""
+    function = context.index.function(value)
+    if function is not None and isinstance(context.index.parents[value], ast.Return):
+        for call in context.index.calls.get(function.name, ()):
+            if isinstance(call.func, ast.Name):
+                yield call
+
+
+def handed_out(context: Context, call: ast.Call) -> Iterator[ast.Call]:
+    """The calls of the file that get what `call` loads from the function around it."""
+    yield from given_back(context, call)
+    for kept in _kept(context, call, _STEPS):
+        for use in _uses(context, kept):
+            yield from given_back(context, use)
+
+
+def computes(context: Context, call: ast.Call) -> ast.Call | None:
+    """Where the file gives a tensor to a module that `call` loads: it calls it, or a method of its
+    class."""
+    if not is_module(context, call):
+        return None
+    for kept in _kept(context, call, _STEPS):
+        for use in _uses(context, kept):
+            called = _called(context, use)
+            if called is not None and called.args:
+                return called
+    return None
+
+
+def _called(context: Context, use: ast.expr) -> ast.Call | None:
+    """`model(x)`, and `model.decode(z)` of a tensor."""
+    around = context.index.parents[use]
+    if isinstance(around, ast.Call):
+        return around if around.func is use else None
+    call = context.index.parents[around] if isinstance(around, ast.Attribute) else None
+    is_call = isinstance(call, ast.Call) and call.func is around
+    if not is_call or not isinstance(call, ast.Call):
+        return None
+    given = any(context.values.of(one).kind is Kind.TENSOR for one in call.args)
+    return call if given else None
 
 
 def _uses(context: Context, kept: ast.expr) -> Iterator[ast.expr]:
@@ -75,8 +123,10 @@ def _is_used_as_module(context: Context, kept: ast.expr, steps: int) -> bool:
         parent = context.index.parents[use]
         if isinstance(parent, ast.keyword):
             parent = context.index.parents[parent]
-        if isinstance(parent, ast.Call):
-            if parent.func is use or (steps and _is_taken_for_one(context, parent, use, steps - 1)):
+        if _called(context, use) is not None:
+            return True
+        if isinstance(parent, ast.Call) and steps:
+            if _is_taken_for_one(context, parent, use, steps - 1):
                 return True
     return False
 

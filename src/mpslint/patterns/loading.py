@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.kept_entries import named_at
 from mpslint.patterns.loaded_beside import meets_unplaced
-from mpslint.patterns.loaded_modules import is_module, modules_of
+from mpslint.patterns.loaded_modules import computes, handed_out, is_module, modules_of
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.only_copied import (
     is_plain_entry,
@@ -34,7 +35,7 @@ from mpslint.patterns.text import (
 from mpslint.semantics.destinations.devices_in_use import device_in_use
 from mpslint.semantics.purpose.settled_moves import settled
 from mpslint.semantics.saved.checkpoints import storage_move
-from mpslint.semantics.syntax.expressions import arguments_for
+from mpslint.semantics.syntax.expressions import arguments_for, keyword
 from mpslint.semantics.values.values import Kind
 
 if TYPE_CHECKING:
@@ -273,19 +274,38 @@ def _is_moved(context: Context, call: ast.Call) -> bool:
         return parent.attr in _MOVES
     if not isinstance(parent, ast.Assign):
         return False
-    spelled = {ast.unparse(kept) for kept in (*parent.targets, *modules_of(context, call))}
-    function = context.index.function(call)
+    held = [*parent.targets, *modules_of(context, call)]
     return any(
-        isinstance(move.func, ast.Attribute)
-        and ast.unparse(move.func.value) in spelled
-        and (
-            _may_follow(context, call, move)
-            if context.index.function(move) is function
-            else "." in ast.unparse(move.func.value)
-        )
+        isinstance(move.func, ast.Attribute) and _moves_one(context, call, held, move)
         for name in _MOVES
         for move in context.index.calls.get(name, ())
     )
+
+
+def _moves_one(context: Context, call: ast.Call, held: Sequence[ast.expr], move: ast.Call) -> bool:
+    """Whether a move is of one of the names that hold what is loaded, or of what the function
+    around the load gives back."""
+    moved = move.func.value  # type: ignore[attr-defined]
+    if isinstance(moved, ast.Call):
+        return any(moved is given for given in handed_out(context, call))
+    same = [kept for kept in held if ast.unparse(kept) == ast.unparse(moved)]
+    around = context.index.function(move)
+    if around is context.index.function(call):
+        return bool(same) and _may_follow(context, call, move)
+    if isinstance(moved, ast.Attribute):
+        return bool(same)
+    return any(context.index.function(kept) is around for kept in same)
+
+
+def stays_on_host(context: Context, call: ast.Call) -> ast.Call | None:
+    """Where a module that `call` loads, and that a Mac's CPU keeps whatever is chosen, is given
+    something; None: it goes along, or it is no such module."""
+    place = keyword(call, "map_location")
+    if place is None and _of_inputs(context, call) is not None:
+        return None
+    if place is not None and not (isinstance(place, ast.Constant) and place.value == "cpu"):
+        return None
+    return computes(context, call) if _goes_to_its_inputs(context, call) else None
 
 
 def _may_follow(context: Context, call: ast.Call, move: ast.Call) -> bool:

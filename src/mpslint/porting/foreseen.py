@@ -13,6 +13,7 @@ from mpslint.facts.complex_numbers import is_complex
 from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS, FIRST_WITH_DEVICES, FIRST_WITH_MPS
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.default_device import REASON
+from mpslint.patterns.loading import stays_on_host
 from mpslint.porting.bringing import OPENING, brings
 from mpslint.porting.in_the_way import weighs
 from mpslint.project.compiled.kernel_calls import missing_name
@@ -46,6 +47,7 @@ _WRITING_DEVICES = (OPENING, "MPS413")
 _WIDE, _COMPLEX = "MPS401", "MPS404"
 """The codes whose fixes write float32 where a call asks for float64 on a device, and complex64 for
 complex128."""
+_ON_HOST = "stays on the CPU of a Mac, and is given what goes to MPS"
 _NARROWING = "MPS4"
 """Codes of the rules about dtypes that MPS lacks."""
 _WRITING_ITEM = "MPS415"
@@ -210,12 +212,20 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
             for wide in widening:
                 wide.doubt(f"{line}: {one.fact}")
             break
+    for call in context.calls_of("torch.load", "torch.jit.load") if widening else ():
+        met = stays_on_host(context, call)
+        if met is not None:
+            for wide in widening:
+                wide.doubt(
+                    f"{context.line(met)}: what is loaded on {context.line(call)} {_ON_HOST}"
+                )
+            return
     for place in places(context):
         doubted = moving if place.why in STAYING else widening if place.is_sent else []
         if doubted and not place.is_mended:
-            reason = f"{place.line}: {place.text} {place.why}"
+            why = f"{place.line}: {place.text} {place.why}"
             for one in doubted:
-                one.doubt(REASON if place.why == DEFAULTS else reason)
+                one.doubt(REASON if place.why == DEFAULTS else why)
             return
     if widening and context.elsewhere is not None:
         left = context.elsewhere.left_behind(context, alone=False)

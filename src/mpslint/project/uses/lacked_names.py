@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from mpslint.project.layout.whole import Whole
 
 _PUTTING = (
-    *(b"__getattr__", b"globals(", b"locals(", b"vars()", b"exec(", b"sys.modules"),
-    *(b"import_module", b"__import__", b"__path__"),
+    *(b"__getattr__", b"globals", b"locals", b"vars(", b"exec(", b"modules[", b"setattr("),
+    *(b"import_module", b"__import__", b"__path__", b"__dict__"),
 )
 """By these a module has names that no statement of it binds."""
-_STAR = re.compile(rb"\bimport[ \t]*\(?[ \t]*\*")
+_STAR = re.compile(rb"\bimport\b[\s\\(]*\*")
 
 
 class LackedNames:
@@ -50,14 +50,25 @@ class LackedNames:
         return not _is_beside(path) and not self._is_put_in(whole, word)
 
     def _is_put_in(self, whole: Whole, word: bytes) -> bool:
-        """Whether any file of the project gives an attribute of this name to something."""
-        stored = re.compile(rb"\.%s[ \t]*(?::[^=\n]*)?=(?!=)" % re.escape(word))
-        patched = re.compile(rb"setattr\([^\n]*[\"']%s[\"']" % re.escape(word))
+        """Whether any file of the project gives an attribute of this name to something, or has the
+        name as a text, by which one may be given."""
         return any(
-            stored.search(text) is not None or patched.search(text) is not None
+            (tree := self._modules.tree(one)) is None or _puts(tree, word.decode("utf-8"))
             for one in self._modules.holding_alone(whole.modules, word)
-            if (text := self._modules.text(one) or b"")
         )
+
+
+def _puts(tree: ast.Module, name: str) -> bool:
+    for node in walk(tree):
+        if isinstance(node, ast.Attribute):
+            found = node.attr == name and isinstance(node.ctx, ast.Store)
+        elif isinstance(node, ast.keyword):
+            found = node.arg == name
+        else:
+            found = isinstance(node, ast.Constant) and node.value == name
+        if found:
+            return True
+    return False
 
 
 def _binds(tree: ast.Module, name: str) -> bool:

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 def resolved_inside(
     context: Context, default: ast.expr, parameter: ast.AST, value: str
 ) -> tuple[Edit, ...] | None:
-    """The edits; None where the parameter may not be None, or the body has no line of its own."""
+    """The edits; None where the parameter may not be None, or is something of its own then, or the
+    body has no line of its own."""
     if not isinstance(parameter, ast.arg) or not _may_be_none(context, parameter):
         return None
     arguments = context.index.parents[parameter]
     function = context.index.parents[arguments]
     if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
         return None
-    if context.index.parents[default] is not arguments:
+    if context.index.parents[default] is not arguments or _means_another(context, parameter):
         return None
     first = next((item for item in function.body if not _says_nothing(item)), None)
     if first is None:
@@ -48,6 +49,18 @@ def _may_be_none(context: Context, parameter: ast.arg) -> bool:
         return True
     text = context.source.segment(parameter.annotation)
     return "Optional" in text or "None" in text
+
+
+def _means_another(context: Context, parameter: ast.arg) -> bool:
+    """Whether the function asks for None itself: `if device is None: device = "cpu"`."""
+    function = context.index.parents[context.index.parents[parameter]]
+    for use in context.index.names.get(parameter.arg, ()):
+        asked = context.index.parents[use]
+        if isinstance(asked, ast.Compare) and context.index.within(asked, function):
+            sides = (asked.left, *asked.comparators)
+            if any(isinstance(one, ast.Constant) and one.value is None for one in sides):
+                return True
+    return False
 
 
 def _says_nothing(statement: ast.stmt) -> bool:

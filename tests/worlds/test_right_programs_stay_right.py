@@ -15,7 +15,6 @@ NEVER_ON_MPS = frozenset(
         "config_switch",
         "double_by_default",
         "double_from_a_library",
-        "double_model",
         "eigenvalues",
         "fractions_in_a_table_of_batches",
         "fractions_in_another_file",

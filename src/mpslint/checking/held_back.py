@@ -41,6 +41,7 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
         there = Counter(map(_place, _look(source, settings)))
     found = []
     of_project: ForCuda | None = None
+    leading = ""
     for row, now in _deciding(source, settings, sorted(heard), there):
         left = Counter(there)
         for finding in now:
@@ -51,6 +52,9 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
                 if row.section == "cuda-projects":
                     of_project = of_project or _of_project(source, settings)
                     why = _evidence(of_project)
+                elif str(row) == "leftovers/module":
+                    leading = leading or _leading(source, settings)
+                    why = leading
                 found.append(HeldBack(finding, row, why))
     return sorted(found, key=lambda one: (one.finding.sort_key, one.row))
 
@@ -81,6 +85,14 @@ def _of_project(source: SourceFile, settings: Settings) -> ForCuda | None:
     around = Neighbours(settings)
     try:
         return around.for_cuda_alone(source.path)
+    finally:
+        around.release()
+
+
+def _leading(source: SourceFile, settings: Settings) -> str:
+    around = Neighbours(settings)
+    try:
+        return around.why_unreached(source.path)
     finally:
         around.release()
 

@@ -32,7 +32,8 @@ def parser() -> Parser:
     options.add_argument(
         "--explain-silence",
         action="store_true",
-        help="list instead what is not reported because of a name, and which row says so",
+        help="list instead what is not reported since a name makes it likely to be right, or since "
+        "nothing of the project uses it, each with the reason",
     )
     add_output(options)
     add_legacy(options, writes=True)

@@ -1,4 +1,5 @@
-"""`mpslint check --explain-silence`: what is held back because a name makes something likely."""
+"""`mpslint check --explain-silence`: what is held back because a name makes something likely, or
+because nothing of the project uses it."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def explain(options: argparse.Namespace) -> int:
             if one.why:
                 print(f"  the project: {printable(one.why)}")
     if not options.quiet:
-        print(f"{count} finding{'' if count == 1 else 's'} held back by what names say")
+        print(f"{count} finding{'' if count == 1 else 's'} held back")
     return code
 
 

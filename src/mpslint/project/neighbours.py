@@ -310,8 +310,8 @@ class Neighbours(NotLookedAt):
         question = "uses", path, name, method, alive
         return self._told(question, lambda: ask(path, name, method=method, alive=alive), True)
 
-    def is_unreached(self, path: str) -> bool:
-        return self._about("unreached", path, self._mentions.nowhere.includes, False)
+    def why_unreached(self, path: str) -> str:
+        return self._about("unreached", path, self._mentions.nowhere.why, "")
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         return self._about("for cuda alone", path, self._cuda_projects.include, None)

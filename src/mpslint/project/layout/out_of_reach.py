@@ -168,9 +168,9 @@ class OutOfReach(NotLookedAt):
         self.asked = True
         return True
 
-    def is_unreached(self, path: str) -> bool:
+    def why_unreached(self, path: str) -> str:
         self.asked = True
-        return False
+        return ""
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         self.asked = True
@@ -354,8 +354,8 @@ class Distant(NotLookedAt):
     def uses(self, path: str, name: str, *, method: bool, alive: bool = False) -> bool:
         return True
 
-    def is_unreached(self, path: str) -> bool:
-        return False
+    def why_unreached(self, path: str) -> str:
+        return ""
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         return None

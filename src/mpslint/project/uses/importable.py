@@ -59,8 +59,8 @@ class _Import(NamedTuple):
 class _Looked(NamedTuple):
     """What the imports of a file by themselves show."""
 
-    ends: bool
-    """One of them finds nothing, on every machine."""
+    lacking: str
+    """What one of them finds nothing of, on every machine; empty: all find something."""
     leads_to: tuple[str, ...]
     """The files that run once it is imported, whatever else happens."""
 
@@ -88,7 +88,7 @@ class Importable:
         while todo:
             one = todo.pop()
             looked = self._look(whole, one)
-            if looked.ends or self._known.get(one) is False:
+            if looked.lacking or self._known.get(one) is False:
                 end, above = one, leading[one]
                 self._known[end] = False
                 while above is not None and end in self._run_by(whole, above):
@@ -121,10 +121,24 @@ class Importable:
             self._lost[path] = False
             while todo and not self._lost[path]:
                 looked = self._look(whole, one := todo.pop())
-                self._lost[path] = looked.ends and self._wants_what_is_lost(whole, one)
+                self._lost[path] = bool(looked.lacking) and self._wants_what_is_lost(whole, one)
                 todo += [other for other in looked.leads_to if other not in seen]
                 seen.update(looked.leads_to)
         return self._lost[path]
+
+    def lacking(self, whole: Whole, path: str) -> tuple[str, str]:
+        """The nearest file at which the import of a module ends that may be imported nowhere, and
+        what that looks for in vain; empty texts where it may be imported."""
+        if self.includes(whole, path):
+            return "", ""
+        seen, todo = {path}, [path]
+        while todo:
+            looked = self._look(whole, one := todo.pop(0))
+            if looked.lacking:
+                return one, looked.lacking
+            todo += [other for other in looked.leads_to if other not in seen]
+            seen.update(looked.leads_to)
+        return path, "a module"
 
     def _wants_what_is_lost(self, whole: Whole, path: str) -> bool:
         return any(
@@ -183,11 +197,18 @@ class Importable:
                     and not self._gone.is_hooked(whole)
                     and not self._is_put_elsewhere(whole, path)
                 ):
-                    return _Looked(True, ())
+                    return _Looked(self._spelled(whole, path, one), ())
                 continue
             found.update(dict.fromkeys(self._runs(whole, path, one)))
         found.pop(path, None)
-        return _Looked(False, tuple(found))
+        return _Looked("", tuple(found))
+
+    def _spelled(self, whole: Whole, path: str, one: _Import) -> str:
+        found = self._modules.find(path, one.module)[0]
+        if found is None:
+            return one.module
+        names = (name for name in one.names if self._lacks(whole, path, one, found, name))
+        return f"{', '.join(names)} of {one.module}"
 
     def _is_put_elsewhere(self, whole: Whole, path: str) -> bool:
         """Whether a command copies a folder around a file to another place, where there may be more

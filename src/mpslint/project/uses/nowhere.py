@@ -37,22 +37,30 @@ class Nowhere:
         self._copied = Copied(modules, published, leading, unreached)
         self._modules, self._published, self._leading = modules, published, leading
 
-    def includes(self, path: str) -> tuple[bool, tuple[str, ...]]:
-        """Whether nothing leads to the module at the absolute `path`, be it that it is a copy, or
-        it ends at an import; and the files that this rests on."""
+    def why(self, path: str) -> tuple[str, tuple[str, ...]]:
+        """Why nothing leads to the module at the absolute `path`, be it that it is a copy, or it
+        ends at an import; empty: something does. And the files that this rests on."""
         whole = self._projects.searched(path)
         if whole is None or path not in whole.modules:
-            return False, ()
-        is_importable = self._importable.includes(whole, path)
+            return "", ()
+        end, lacking = self._importable.lacking(whole, path)
         asked = self._importable.rests_on(whole, path)
-        if not is_importable or self._stale.includes(whole, path):
-            return True, (*whole.files, *asked)
+        if lacking:
+            who = "it" if end == path else os.path.relpath(end, whole.head) + ", which it needs,"
+            return f"{who} imports what is not there: {lacking}", (*whole.files, *asked)
+        if self._stale.includes(whole, path):
+            return "what it imports has moved out of the folders that it adds", (
+                *whole.files,
+                *asked,
+            )
         if self._serves_none(whole, path, {path}):
-            return True, (*whole.files, *asked)
+            return "only files that cannot be imported need it", (*whole.files, *asked)
         unreached, told = self._unreached.includes(path)
         if unreached or not self._copied.may_include(whole, path):
-            return unreached, (*told, *asked)
-        return self._copied.includes(whole, path), (*whole.files, *asked)
+            return "nothing of the project leads to it" if unreached else "", (*told, *asked)
+        copied = self._copied.includes(whole, path)
+        why = "it is a copy, and what leads here leads to the other one" if copied else ""
+        return why, (*whole.files, *asked)
 
     def _serves_none(self, whole: Whole, path: str, seen: set[str]) -> bool:
         """Whether a module does nothing by itself, and all that lead to it are files that end at an

@@ -209,8 +209,9 @@ class Elsewhere(Protocol):
         that this defines, or the `method` of a class; of `ANYTHING`, whether somebody not seen may.
         `alive`: who ends at an import on every machine, or is a program's test, is no user."""
 
-    def is_unreached(self, path: str) -> bool:
-        """Whether nothing of the project leads to the module at `path`, which starts nothing."""
+    def why_unreached(self, path: str) -> str:
+        """Why nothing of the project leads to the module at `path`, which starts nothing, or none
+        can import it; empty: something does."""
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         """Why what the module at `path` does is CUDA's: its project is for CUDA alone, and nothing

@@ -13,6 +13,7 @@ import ast
 import os
 from typing import TYPE_CHECKING, Protocol
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.elsewhere.elsewhere import ANYTHING
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.syntax.parameters import defaults_of
@@ -27,6 +28,8 @@ from mpslint.sources.opening import is_notebook
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_MODULE, _DEFINITION = "module", "definition"
+"""What a row is about."""
 _PLAIN = frozenset(
     {
         "staticmethod",
@@ -65,7 +68,9 @@ def is_leftover(context: Context, row: int) -> bool:
     nothing leads."""
     if context.elsewhere is None:
         return False
-    return _is_unreached(context) or _leftovers(context).stand_at(row)
+    if _is_unreached(context):
+        return matches("leftovers", _MODULE)
+    return _leftovers(context).stand_at(row) and matches("leftovers", _DEFINITION)
 
 
 def _is_unreached(context: Context) -> bool:
@@ -73,7 +78,7 @@ def _is_unreached(context: Context) -> bool:
         return False
     known = context.memo.get("unreached")
     if known is None:
-        known = context.memo["unreached"] = context.elsewhere.is_unreached(context.source.path)
+        known = context.memo["unreached"] = context.elsewhere.why_unreached(context.source.path)
     return bool(known)
 
 

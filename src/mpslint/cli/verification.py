@@ -79,8 +79,15 @@ def add_verification(into: Parser, *, of_fix: bool) -> None:
         action="store_true",
         help="take a verdict for proof although changed lines did not run",
     )
-    group.add_argument("--timeout", type=_seconds, metavar="S", help="seconds per run")
-    group.add_argument("--memory", type=_number, metavar="MB", help="memory per run")
+    group.add_argument(
+        "--timeout", type=_seconds, metavar="S", help="seconds per run (default: 300)"
+    )
+    group.add_argument(
+        "--memory",
+        type=_number,
+        metavar="MB",
+        help="memory per run (default: chosen by the machine's)",
+    )
     group.add_argument("--setup", metavar="COMMAND", help="shell command run in the copy first")
     group.add_argument(
         "--env",

@@ -214,7 +214,10 @@ KEYS: dict[str, Key] = {
     "respect-gitignore": _switch("leave out what .gitignore files name"),
     "force-exclude": _switch("leave out excluded files even when they are named outright"),
     "max-file-size": Key(
-        _size, {"type": "integer", "minimum": 0}, "larger files are skipped; 0: no limit", _number
+        _size,
+        {"type": "integer", "minimum": 0},
+        "bytes; larger files are skipped; 0: no limit (default: 10000000)",
+        _number,
     ),
     "baseline": Key(
         _path_or_none,

@@ -177,7 +177,10 @@ class TestAFailureInAFileThatWasNotFixed:
         layers.write_text(UNFIXABLE)
         ran = cli("fix", "train.py")
         assert ran.code == 3
-        assert "next: nothing was fixed in layers.py; rewrite its line 2 by hand\n" in ran.out
+        assert (
+            "next: nothing was fixed in layers.py, which fails at line 2: rewrite that line, or "
+            "what it is given, by hand\n"
+        ) in ran.out
 
     def test_a_file_of_somebody_elses_is_not_advised_on(
         self, cli: Cli, layers: Path, train: Path, tmp_path_factory: pytest.TempPathFactory

@@ -86,7 +86,11 @@ def next_file(
                 f"next: {path} has a fix of its own; to make and run both: "
                 f"`mpslint fix {unsafe}--entry {entry} {paths}`"
             )
-        return f"next: nothing was fixed in {path}; rewrite its line {row} by hand"
+        # The line where it ends may be right, and what it is given be wrong.
+        return (
+            f"next: nothing was fixed in {path}, which fails at line {row}: rewrite that line, or "
+            "what it is given, by hand"
+        )
     return None
 
 

@@ -145,7 +145,11 @@ def test_a_flag_that_also_chooses_here_is_told_where_it_chooses() -> None:
 
 @pytest.mark.parametrize(
     ("given", "told"),
-    [(CHOICE, 1), ('"mps"', 0), ('torch.device("cuda", 1) if several else None', 0)],
+    [
+        (CHOICE, 1),
+        ('"mps"', 0),
+        ('torch.device("cuda", 1) if several else None', 0),
+    ],
 )
 def test_a_device_is_told_where_it_is_given_to_a_class_of_another_file(
     cli: Cli, project: Path, given: str, told: int
@@ -158,6 +162,32 @@ def test_a_device_is_told_where_it_is_given_to_a_class_of_another_file(
     (project / "app.py").write_text(
         "import sys\n\nimport torch\nfrom voice import Voice\n\nseveral = len(sys.argv) > 1\n"
         f"device = {given}\nvoice = Voice(torch.nn.Linear(2, 2), device=device)\n"
+    )
+    result = cli("check", "--output-format", "json", "--select", "MPS101,MPS103", "app.py")
+    assert len(json.loads(result.out)) == told
+
+
+@pytest.mark.parametrize(
+    ("device", "told"),
+    [
+        ('torch.device("cuda" if args.cuda else "cpu")', 1),
+        ('"cuda" if args.cuda else "cpu"', 1),
+        ('"mps" if args.cuda else "cpu"', 0),
+    ],
+)
+def test_a_switch_for_cuda_is_told_where_what_it_chooses_is_given_to_another_file(
+    cli: Cli, project: Path, device: str, told: int
+) -> None:
+    (project / "algorithm.py").write_text(
+        "import torch\n\n\nclass Algorithm:\n    def __init__(self, net, device):\n"
+        "        torch.cuda.manual_seed(1)\n        self.net = net.to(device)\n"
+    )
+    (project / "app.py").write_text(
+        "import argparse\n\nimport torch\nfrom algorithm import Algorithm\n\n"
+        "parser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--cuda", action="store_true")\n'
+        "args = parser.parse_args()\n"
+        f"print(Algorithm(torch.nn.Linear(2, 2), device={device}))\n"
     )
     result = cli("check", "--output-format", "json", "--select", "MPS101,MPS103", "app.py")
     assert len(json.loads(result.out)) == told

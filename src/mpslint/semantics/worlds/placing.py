@@ -350,7 +350,14 @@ def _says_where(value: Value) -> bool:
     for sure that is a default, or what a switch leaves out or several GPUs take."""
     if value.__class__ is Atom:
         return value.kind in (NAMESPACE, MAPPING) or (value.kind == DEVICE and not value.maybe)
-    return bool(parted(value, ALL)) or _suits_both(value)
+    return bool(parted(value, ALL)) or _suits_both(value) or _is_switched(value)
+
+
+def _is_switched(value: Value) -> bool:
+    """Whether a value is CUDA's device or the CPU, as a switch of the user's says."""
+    atoms = [atom for _, atom in cases_of(value, ALL) if atom.kind == DEVICE]
+    found = {where(atom) for atom in atoms if not atom.maybe}
+    return {"cuda", "cpu"} <= found
 
 
 def _suits_both(value: Value) -> bool:

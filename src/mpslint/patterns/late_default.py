@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def resolved_inside(
     context: Context, default: ast.expr, parameter: ast.AST, value: str
 ) -> tuple[Edit, ...] | None:
-    """The edits; None where the parameter may not be None, or is something of its own then, or the
-    body has no line of its own."""
-    if not isinstance(parameter, ast.arg) or not _may_be_none(context, parameter):
+    """The edits; None where None is something of its own for the function, or the body has no line
+    of its own."""
+    if not isinstance(parameter, ast.arg) or _lists_values(context, parameter):
         return None
     arguments = context.index.parents[parameter]
     function = context.index.parents[arguments]
@@ -41,14 +41,60 @@ def resolved_inside(
     text = (
         f"{indent}if {name} is None:{newline}{indent}{indent_unit(source)}{name} = {value}{newline}"
     )
-    return replace(source, default, "None"), insert(start, text)
+    return (*_annotated(context, parameter), replace(source, default, "None"), insert(start, text))
 
 
-def _may_be_none(context: Context, parameter: ast.arg) -> bool:
-    if parameter.annotation is None:
+def may_be_anything(context: Context, parameter: ast.arg) -> bool:
+    """Whether the type of a parameter lets in None, or there is none."""
+    annotation = parameter.annotation
+    if annotation is None:
         return True
-    text = context.source.segment(parameter.annotation)
+    text = context.source.segment(annotation)
     return "Optional" in text or "None" in text
+
+
+def _annotated(context: Context, parameter: ast.arg) -> list[Edit]:
+    """The parameter's type with None, as its file can say that. One that says it nowhere has types
+    for its readers alone: these see the default."""
+    annotation = parameter.annotation
+    if annotation is None or may_be_anything(context, parameter):
+        return []
+    if isinstance(annotation, ast.Constant):
+        return []
+    text = context.source.segment(annotation)
+    optional = _optional(context)
+    if optional is not None:
+        return [replace(context.source, annotation, f"{optional}[{text}]")]
+    if _is_read_late(context):
+        return [replace(context.source, annotation, f"{text} | None")]
+    return []
+
+
+def _lists_values(context: Context, parameter: ast.arg) -> bool:
+    """Whether the type is one of values that are written out (`Literal["cuda", "cpu"]`)."""
+    annotation = parameter.annotation
+    return annotation is not None and "Literal[" in context.source.segment(annotation)
+
+
+def _optional(context: Context) -> str | None:
+    """How the module calls `typing.Optional`."""
+    for use in (
+        *context.index.names.get("Optional", ()),
+        *context.index.attributes.get("Optional", ()),
+    ):
+        if context.resolve(use) == "typing.Optional":
+            return context.source.segment(use)
+    return None
+
+
+def _is_read_late(context: Context) -> bool:
+    """Whether annotations are evaluated by nobody: `X | None` needs no newer Python then."""
+    return any(
+        isinstance(item, ast.ImportFrom)
+        and item.module == "__future__"
+        and any(alias.name == "annotations" for alias in item.names)
+        for item in context.tree.body
+    )
 
 
 def _means_another(context: Context, parameter: ast.arg) -> bool:

@@ -11,7 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
-from mpslint.patterns.late_default import resolved_inside
+from mpslint.patterns.late_default import may_be_anything, resolved_inside
 from mpslint.patterns.met_by_global import PLACING
 from mpslint.patterns.operand import in_own_parentheses
 from mpslint.patterns.text import holds_comment, replace_span
@@ -73,7 +73,7 @@ def default_of_met(context: Context, default: ast.expr, parameter: ast.AST) -> F
     ]
     met = [_of_place(context, use, first) for use in uses]
     name = met[0] if met else None
-    if name is None or None in met:
+    if name is None or None in met or not may_be_anything(context, parameter):
         return None
     edits = resolved_inside(context, default, parameter, f"{name}.device")
     if edits is None:

@@ -19,6 +19,8 @@ FIRST_AUTOCAST_ON_MPS: Release = (2, 5)
 """The first torch whose autocast takes MPS; between the first with MPS and this one it raises."""
 FIRST_WITH_DEFAULT_DEVICE: Release = (2, 0)
 """The first torch with `torch.set_default_device`."""
+FIRST_WITH_CACHE_OF_MPS: Release = (2, 0)
+"""The first torch with `torch.mps.empty_cache`."""
 _OLDEST = {"torchvision": 5, "torchaudio": 7}
 """The first release `0.x` of a package that is for one torch alone, as all later ones are."""
 _VISION_OF_2_0 = 15

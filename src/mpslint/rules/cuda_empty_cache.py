@@ -24,7 +24,8 @@ elif torch.backends.mps.is_available():
 ## What is not flagged
 Files and functions that choose between CUDA and the CPU only: nothing of theirs is on MPS yet.
 Files that know no device and leave it to other modules. Calls behind a test for CUDA or in code for
-CUDA only, and with `torch.mps.empty_cache()` in the same function. Functions of a script that
+CUDA only, and with `torch.mps.empty_cache()` in the same function. Projects whose requirements let
+in no torch from 2.0 on, the first that has it. Functions of a script that
 nothing calls. The last statement of a program, of an arm of a test behind which nothing runs, or of
 the function that the last statement calls: its memory goes with it. A constructor that has moved
 nothing yet, and a function that only then moves what it made: nothing of theirs is on a device.
@@ -57,6 +58,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.facts.machines import SHORT_OF_MEMORY
+from mpslint.facts.torch_releases import FIRST_WITH_CACHE_OF_MPS
 from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.backend_arm import serve_mps
 from mpslint.patterns.dispatch import dispatch_statement
@@ -83,6 +85,8 @@ _LETTING_GO = ("torch.cuda.empty_cache", "gc.collect", "time.sleep")
     unfixed="the call is part of more than a statement",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if context.settings.is_bound_before(FIRST_WITH_CACHE_OF_MPS):
+        return
     found = list(_missing(context))
     calls = [event.call for event in found if event.on_mac]
     for event in found:

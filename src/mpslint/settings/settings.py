@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mpslint.facts.torch_releases import FIRST_WITH_MPS
 from mpslint.model import Confidence, Severity
 from mpslint.records import NamedTuple
 
@@ -132,9 +131,9 @@ class Settings(NamedTuple):
         return self.pin.newest if self.pin is not None else None
 
     def is_bound_before(self, release: tuple[int, int]) -> bool:
-        """Whether the requirements let in a torch with MPS, and none from this one on."""
+        """Whether the requirements let in no torch from this one on."""
         newest = self.newest_torch
-        return newest is not None and FIRST_WITH_MPS <= newest < release
+        return newest is not None and newest < release
 
     @property
     def oldest_by(self) -> str:

@@ -16,7 +16,9 @@ PROGRAM = (
 )
 
 
-@pytest.mark.parametrize("bound", ["torch==1.7.1", "torch==1.13.1", "torch>=2.0,<2.7", "torch==2.6.0"])
+@pytest.mark.parametrize(
+    "bound", ["torch==1.7.1", "torch==1.13.1", "torch>=2.0,<2.7", "torch==2.6.0"]
+)
 def test_a_project_whose_torch_says_nothing_is_told_nothing(
     cli: Cli, project: Path, bound: str
 ) -> None:
@@ -25,9 +27,7 @@ def test_a_project_whose_torch_says_nothing_is_told_nothing(
 
 
 @pytest.mark.parametrize("bound", ["torch>=2.0", "torch==2.7.1", "numpy"])
-def test_a_project_whose_torch_may_warn_is_told(
-    cli: Cli, project: Path, bound: str
-) -> None:
+def test_a_project_whose_torch_may_warn_is_told(cli: Cli, project: Path, bound: str) -> None:
     files = {"requirements.txt": f"{bound}\n", "train.py": PROGRAM}
     assert told_in_project(cli, files) == [("train.py", 4, "MPS608")]
 

@@ -55,7 +55,7 @@ _BARE = r"(?:^[ \t]*(?:-[ \t]*)?|[\"'])(?:py)?torch[\"']?[ \t]*(?:[;,\]#]|$)"
 """A requirement of torch, whichever."""
 _MARKED = r"[\"')]?[ \t]*;"
 """What follows a requirement of some machines or Pythons alone (PEP 508)."""
-_PART = r"(===|==|~=|>=|<=|!=|[<>=^~])[ ]*[\"']?v?([0-9]{1,4})(?:\.([0-9]{1,4}))?"
+_PART = r"(===|==|~=|>=|<=|!=|[<>=^~])[ ]*[\"']?v?([0-9]{1,4})(?:\.([0-9]{1,4})(\.[0-9])?)?"
 _LOWER = frozenset({"===", "==", "~=", ">=", ">", "=", "^", "~"})
 _UPPER = frozenset({"===", "==", "<=", "=", "~"})
 
@@ -338,7 +338,7 @@ def _oldest(specifiers: str) -> tuple[int, int] | None:
     """The oldest release that is meant; of one that is bounded above alone, the newest, since it is
     what one gets."""
     lower, upper = [], []
-    for sign, major, minor in re.findall(_PART, specifiers):
+    for sign, major, minor, _ in re.findall(_PART, specifiers):
         release = int(major), int(minor or 0)
         if sign in _LOWER:
             lower.append(release)
@@ -350,14 +350,17 @@ def _oldest(specifiers: str) -> tuple[int, int] | None:
 
 
 def _newest(specifiers: str) -> tuple[int, int] | None:
-    """The newest release that is meant: a requirement of one names it."""
+    """The newest release that is meant: a requirement of one names it, and one of what is
+    compatible lets in those that have all of its numbers but the last (PEP 440, `~=1.7.1`)."""
     found = []
-    for sign, major, minor in re.findall(_PART, specifiers):
+    for sign, major, minor, patch in re.findall(_PART, specifiers):
         release = int(major), int(minor or 0)
         if sign == "<":
             found.append(_before(release))
-        elif minor and sign in _UPPER:
+        elif minor and (sign in _UPPER or (sign == "~=" and patch)):
             found.append(release)
+        elif sign in ("~=", "^") and minor and major == "1":
+            found.append(_before((2, 0)))
     return min(found, default=None)
 
 

@@ -62,6 +62,25 @@ def test_a_module_of_which_only_attributes_are_written_out_is_asked_for_no_other
 
 
 @pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("from utils import *\nx = eval('KIND_' + input())\n", []),
+        ("from utils import *\nx = eval(f'KIND_{input()}')\n", []),
+        ("import utils as u\nx = eval('KIND_' + input())\n", []),
+        ("from utils import *\nx = eval('to_' + input())\n", [5]),
+        ("import utils as util\nx = eval('util.' + input())\n", [5]),
+        ("from utils import *\nx = eval('KIND_' + input()), eval(input())\n", [5]),
+        ("from utils import *\nx = eval('%s_gpu' % input())\n", [5]),
+        ("from utils import *\nx = eval('KIND_' + input()), globals()[input()]\n", [5]),
+    ],
+)
+def test_a_text_that_begins_as_written_out_takes_what_begins_so(
+    tmp_path: Path, text: str, rows: list[int]
+) -> None:
+    assert told(tmp_path, **{"train.py": text}) == rows
+
+
+@pytest.mark.parametrize(
     ("place", "text"),
     [("train.py", "mode = 'to_gpu'\nprint(mode)\n"), ("run.yaml", "mode: to_gpu\n")],
 )

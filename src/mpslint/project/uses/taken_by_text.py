@@ -15,6 +15,8 @@ from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.syntax.index import statements, walk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mpslint.project.layout.modules import Modules
     from mpslint.semantics.context import Context
 
@@ -66,6 +68,8 @@ class _Lookups(NamedTuple):
     """The modules that it imports whole."""
     parts: tuple[tuple[str, str, tuple[str, ...]], ...]
     """Those that it imports names of, each with what stands between the two, and the names."""
+    begins: tuple[str, ...] | None = None
+    """How the names begin that it takes; None: they may be any."""
 
 
 class _Texts(NamedTuple):
@@ -170,6 +174,8 @@ class TakenByText:
             return True
         for module, dot, names in known.parts:
             for one in names:
+                if one == "*" and known.begins is not None and not name.startswith(known.begins):
+                    continue
                 if one in ("*", name) and is_meant(module):
                     # A package hands on modules by a star, a module its functions.
                     if known.in_scope or modules.find(other, module)[0] != path:
@@ -233,7 +239,42 @@ def _lookups_of(modules: Modules, other: str) -> _Lookups | bool:
     if None not in owners:
         return False  # `args.__dict__`: the attributes of what is no module.
     in_scope = _IN_OWN_SCOPE.search(data) is not None
+    if in_scope and (begins := _beginnings(tree, data)):
+        fitting = {name for item in imports for name in _bound(item) if name.startswith(begins)}
+        held = _held(imports, frozenset(fitting), in_scope=True)
+        return held._replace(begins=begins)
     return _held(imports, None if in_scope else _whole_names(tree), in_scope=in_scope)
+
+
+def _beginnings(tree: ast.Module, data: bytes) -> tuple[str, ...]:
+    """How all names begin that a module takes from texts, where it does so by `eval` alone:
+    `eval("LOSS_" + kind)`, `eval(f"LOSS_{kind}(x)")`; none: one of them may be any."""
+    if any(match[0].strip() != b"eval(" for match in _LOOKED_UP.finditer(data)):
+        return ()
+    found: list[str] = []
+    for node in walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "eval"
+        ):
+            text: ast.AST | None = node.args[0] if node.args else None
+            while isinstance(text, ast.BinOp | ast.JoinedStr):
+                text = text.left if isinstance(text, ast.BinOp) else next(iter(text.values), None)
+            if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+                return ()
+            # Fact: Python's grammar, a name.
+            first = re.match(r"[^\W\d]\w*", text.value)
+            if first is None:
+                return ()
+            found.append(first[0])
+    return tuple(found)
+
+
+def _bound(item: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """The names that an import binds."""
+    for alias in item.names:
+        yield alias.asname or alias.name.partition(".")[0]
 
 
 def _imports_of(tree: ast.Module) -> _Imports:

@@ -14,6 +14,7 @@ from mpslint.patterns import in_function, styles, switched
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use, type_in_use, typed
+from mpslint.patterns.kept_device import device_of_trained, is_cuda_by_default
 from mpslint.patterns.local_names import free_name, torch_name
 from mpslint.patterns.model_device import model_device
 from mpslint.patterns.named_gpus import changes_gpu
@@ -126,6 +127,11 @@ def reference(
     of_model = model_device(context, node) if not type_only else None
     if of_model is not None:
         return Reference(of_model, False, ())
+    if at_hand is not None and fits and not type_only and is_cuda_by_default(context, at_hand):
+        return Reference(at_hand.text, at_hand.is_string, ())
+    trained = device_of_trained(context, node) if index is None and not type_only else None
+    if trained is not None:
+        return Reference(trained, False, ())
     added = _added(context, node, index, type_only=type_only)
     if added is None and at_hand is not None and fits:
         reason = other_device(at_hand.text)

@@ -59,3 +59,22 @@ def is_cuda_by_default(context: Context, device: DeviceName) -> bool:
         one is bindings[0].node and picks_cuda(context, default)
         for one, default in defaults_of(function.args)
     )
+
+
+def device_of_asked(context: Context, node: ast.AST) -> str | None:
+    """The device of a parameter of which the function asks whether it is on CUDA, to send other
+    things along (`if x.is_cuda: theta = theta.cuda()`): what it sends without a question belongs
+    there as well."""
+    function = context.index.function(node)
+    for asked in context.index.attributes.get("is_cuda", ()) if function is not None else ():
+        name = asked.value
+        gate = context.index.parents[asked]
+        if not isinstance(name, ast.Name) or not isinstance(gate, ast.If) or gate.orelse:
+            continue
+        if context.index.function(asked) is not function or gate.test is not asked:
+            continue
+        bindings = context.flow.reaching(name)
+        if bindings and all(one.kind == "parameter" for one in bindings):
+            if context.flow.reaching_name(name.id, node) == bindings:
+                return f"{name.id}.device"
+    return None

@@ -19,6 +19,7 @@ from mpslint.porting.in_the_way import keeps_out, weighs
 from mpslint.project.compiled.kernel_calls import missing_name
 from mpslint.project.runs.left_behind import DEFAULTS, LASTING, STAYING, lacks_kernel, places
 from mpslint.semantics.destinations.destinations import device_argument
+from mpslint.semantics.packages.cuda_packages import computes_without_mps
 from mpslint.semantics.packages.versions import module_before_mps
 from mpslint.semantics.syntax.expressions import is_path, keyword
 from mpslint.semantics.wide.wide_companions import companion
@@ -65,6 +66,7 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     _doubt_what_is_for_kernels(context, findings)
     _doubt_what_goes_to_compiled_modules(context, findings)
     _keep_refusals_that_hold(context, findings)
+    _leave_what_has_no_way(context, findings)
     if not context.worlds.is_asked:
         return
     _doubt_what_is_held_back(context, findings)
@@ -210,6 +212,13 @@ def _keep_refusals_that_hold(context: Context, findings: Sequence[Finding]) -> N
         for one in (refusal, *below):
             if one.severity >= Severity.IGNORES and one.applicability is not None:
                 one.drop_fix(why)
+
+
+def _leave_what_has_no_way(context: Context, findings: Sequence[Finding]) -> None:
+    """A module whose graphs have no way to MPS takes its models nowhere but to CUDA and the CPU."""
+    for one in findings if computes_without_mps(context) else ():
+        if brings(one.code) and not one.follows and one.applicability is not None:
+            one.drop_fix("a package that this needs keeps its data on CUDA or the CPU")
 
 
 def _function_at(

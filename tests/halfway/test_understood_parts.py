@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,50 @@ def test_what_a_function_makes_for_a_graph_is_looked_at(cli: Cli, project: Path)
     assert not is_ported(cli, project, program, data=data)
     known = data.replace("get, x))", "get, x)), dtype=torch.float32")
     assert is_ported(cli, project, program, data=known)
+
+
+ONE_CHANGE = """\
+import torch
+from net import Net
+from torchsummary import summary
+
+
+def show():
+    cuda = True if torch.cuda.is_available() else False
+    net = Net()
+    if cuda:
+        net.cuda()
+    summary(net, (4, 2))
+
+
+def infer(x):
+    cuda = True if torch.cuda.is_available() else False
+    kind = torch.cuda.FloatTensor if cuda else torch.FloatTensor
+    net = Net()
+    if cuda:
+        net.cuda()
+    print(net(x.type(kind)))
+
+
+show()
+infer(torch.ones(4, 2))
+"""
+NET_FILE = """\
+import torch
+
+
+class Net(torch.nn.Linear):
+    def __init__(self):
+        super().__init__(2, 2)
+"""
+
+
+def test_what_makes_the_change_of_a_fix_in_doubt_does_not_make_it_for_sure(
+    cli: Cli, project: Path
+) -> None:
+    (project / "train.py").write_text(ONE_CHANGE)
+    (project / "net.py").write_text(NET_FILE)
+    told = json.loads(cli("check", "--output-format", "json", ".").out)
+    assert {one["fix"]["applicability"] for one in told} == {"unsafe"}
+    cli("fix", "--no-verify", ".")
+    assert (project / "train.py").read_text() == ONE_CHANGE

@@ -77,3 +77,38 @@ def test_torch_itself_may_come_with_all_names_of_a_file(cli: Cli, project: Path)
 
     assert "import torch" not in moves
     assert [item["location"]["row"] for item in _found(cli, project, moves)] == [6, 7]
+
+
+_LOADS = """import torch
+
+
+def load(path, device, strict=True):
+    return torch.load(path, map_location=torch.device(device))
+
+
+class Reader:
+    def __init__(self, device):
+        self.device = device
+
+    def read(self, path):
+        return torch.load(path, map_location=self.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("from reading import load", 'load("a.pt", {})'),
+        ("from reading import load as loaded", 'loaded("a.pt", {}, False)'),
+        ("import reading", 'reading.load("a.pt", {})'),
+        ("from reading import Reader", 'Reader({}).read("a.pt")'),
+    ],
+)
+def test_one_that_is_given_by_its_place_is_selected(
+    cli: Cli, project: Path, imports: str, call: str
+) -> None:
+    (project / "reading.py").write_text(_LOADS)
+    program = project / "main.py"
+    program.write_text(f"import torch\n{imports}\n\nprint({call.format(repr('cuda'))})\n")
+    cli("fix", "--no-verify", "--unsafe-fixes", ".")
+    assert f"print({call.format('str(device)')})" in program.read_text()

@@ -8,8 +8,9 @@ from mpslint.model import Applicability, Severity
 from mpslint.porting.landed import Applied, Key, is_opening
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from mpslint.model import Finding
     from mpslint.porting.judging import Objection
 
 Barred = dict[Key, str]
@@ -42,3 +43,23 @@ def doubted(one: Applied, doubts: dict[Key, str]) -> Applied:
     if reason is None or reason in one.message:
         return one
     return one._replace(message=f"{one.message} ({reason})", applicability=Applicability.UNSAFE)
+
+
+def same_change(
+    findings: Sequence[Finding], reasons: Mapping[int, str]
+) -> Iterator[tuple[int, str]]:
+    """The findings, by their numbers, whose fix makes all that another one makes which is not safe,
+    for the reason that stands in `reasons`: several findings may have one change, and who makes it
+    for the one makes it for all."""
+    changes = [
+        (set(fix.edits), reason)
+        for number, reason in reasons.items()
+        if (fix := findings[number].fix) is not None and fix.edits
+    ]
+    for number, one in enumerate(findings):
+        if not changes or number in reasons or one.applicability is not Applicability.SAFE:
+            continue
+        edits = set(one.fix.edits) if one.fix is not None else set()
+        told = next((reason for change, reason in changes if change <= edits), None)
+        if told is not None:
+            yield number, told

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from mpslint.checking.linter import Linted, counts, linted
 from mpslint.errors import BadSource
 from mpslint.findings.tally import Place, Tally, tally
-from mpslint.fixing.blame import Barred, blamed, doubted
+from mpslint.fixing.alike import Along
+from mpslint.fixing.blame import Barred, blamed, doubted, same_change
 from mpslint.fixing.looks import Looks
 from mpslint.fixing.offers import Offers
 from mpslint.fixing.shared_runs import SharedRuns
@@ -29,7 +30,7 @@ from mpslint.sources.opening import is_notebook, located, position
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mpslint.semantics.elsewhere.elsewhere import Elsewhere
     from mpslint.settings.settings import Settings
@@ -206,7 +207,7 @@ class Fixing:
         applied: list[Applied] = []
         passes: list[tuple[Edit, ...]] = []
         seen = {current.text}
-        beside, along = self.for_port, _Along()
+        beside, along = self.for_port, Along()
         known = self._linted(current, (), beside=beside)
         findings, untold = known.both
         if self._found is None:
@@ -385,34 +386,6 @@ class Fixing:
         return Made(self.source, (), told, (), number, why, untold=untold)
 
 
-class _Along:
-    """What goes along with fixes: findings that nobody is told of, where what reads the same has
-    been changed. Of equal lines one that stays looks forgotten."""
-
-    def __init__(self) -> None:
-        self._changed: set[tuple[str, str]] = set()
-        self._begun = False
-
-    def saw(self, landed: Iterable[tuple[Finding, Fix]], source: SourceFile) -> None:
-        self._changed.update((one.code, _token(one, source)) for one, _ in landed)
-
-    def begins(self, known: Linted, source: SourceFile) -> bool:
-        """Whether there is something, once all else is done; asked once."""
-        first, self._begun = not self._begun, True
-        return first and bool(self.of(known, source))
-
-    def of(self, known: Linted, source: SourceFile) -> list[Finding]:
-        if not self._begun:
-            return []
-        return [one for one in known.alike if (one.code, _token(one, source)) in self._changed]
-
-
-def _token(finding: Finding, source: SourceFile) -> str:
-    start = source.starts[finding.row - 1] + finding.column - 1
-    end = source.starts[finding.end_row - 1] + finding.end_column - 1
-    return source.text[start:end]
-
-
 class Offered(NamedTuple):
     """A text on its way to the fixed point."""
 
@@ -422,6 +395,12 @@ class Offered(NamedTuple):
 
     def key(self, finding: Finding) -> Key:
         return finding.code, _offset_before(finding, self.source, self.passes)
+
+    def spread(self, findings: Sequence[Finding]) -> None:
+        """Lets fixes be unsafe that make the change of one that is."""
+        keys = [self.key(one) for one in findings] if self.barred else []
+        known = {at: self.barred[key] for at, key in enumerate(keys) if key in self.barred}
+        self.barred.update((keys[at], why) for at, why in same_change(findings, known))
 
     def lowered(self, finding: Finding, fix: Fix) -> Fix:
         """The fix, unsafe where something speaks against it, and saying so."""
@@ -447,6 +426,7 @@ def _one_pass(
             # A fault of that one fix; what it would have changed stays as it is.
             misfits.append(f"{finding.code} at {finding.place} does not fit ({error})")
 
+    offered.spread(findings)
     for finding in findings:
         if finding.applicability is None or finding.applicability < level:
             continue

@@ -40,6 +40,8 @@ def is_there(context: Context, call: ast.Call) -> bool:
 def _is_there(context: Context, call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute) or call.args or call.keywords:
         return False
+    if _goes_on(context, call):
+        return True
     made = call.func.value
     if isinstance(made, ast.Name):
         bindings = [one for one in context.flow.reaching(made) if one.kind == "assign"]
@@ -55,6 +57,21 @@ def _is_there(context: Context, call: ast.Call) -> bool:
     if met is None:
         return _is_input(context, made) or is_given(context, tensor, call)
     return met == tensor or met in _origins(context, tensor, call)
+
+
+def _goes_on(context: Context, call: ast.Call) -> bool:
+    """`x.cuda().type_as(y)`: it goes to where `y` is, from wherever it is, and what is float64
+    need not come to MPS on the way."""
+    method = context.index.parents[call]
+    if not isinstance(method, ast.Attribute) or method.attr not in ("type_as", "to"):
+        return False
+    outer = context.index.parents[method]
+    if not isinstance(outer, ast.Call) or outer.func is not method or len(outer.args) != 1:
+        return False
+    (given,) = outer.args
+    if method.attr == "type_as":
+        return not outer.keywords
+    return isinstance(given, ast.Attribute) and given.attr == "device"
 
 
 def _is_input(context: Context, made: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from mpslint.patterns.flat import flat
 from mpslint.patterns.gates import parts_data, stays_behind
 from mpslint.patterns.given_numbers import with_numbers
 from mpslint.patterns.late_casts import casts_put_first
-from mpslint.patterns.layout import arms_laid_out
+from mpslint.patterns.layout import arms_laid_out, is_ragged, on_one_line
 from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.met import device_of_met
 from mpslint.patterns.met_by_global import devices_of_met
@@ -221,6 +221,8 @@ def _expression(
         pieces = [source.segment(chain.cuda_arm), _turned(context, chain, torch)]
     else:
         pieces = [source.segment(chain.cuda_arm), _cuda_test(context, chain, torch)]
+    if is_ragged(context, node):
+        pieces, test = [on_one_line(piece) for piece in pieces], on_one_line(test)
     parts = [pieces[0], f"if {pieces[1]}", f"else {mps}", f"if {test}", f"else {cpu}"]
     laid_out = arms_laid_out(context, node, parts)
     if source.newline in laid_out:

@@ -110,7 +110,7 @@ def arms_laid_out(context: Context, node: ast.expr, parts: list[str]) -> str:
     limit = line_limit(source)
     if column - 1 + len(line) + tail <= limit:
         return line
-    if "\n" in source.text[start:end]:
+    if "\n" in source.text[start:end] and not is_ragged(context, node):
         return broken_arms(source, parts, " " * (len(source.line(row)[: column - 1].expandtabs())))
     newline, unit, indent = source.newline, indent_unit(source), source.indentation(row)
     inner = indent + unit
@@ -124,6 +124,24 @@ def arms_laid_out(context: Context, node: ast.expr, parts: list[str]) -> str:
     broken = line if len(inner) + len(line) <= limit else broken_arms(source, parts, inner)
     body = f"{newline}{inner}{broken}{newline}{indent}"
     return body if bracketed else f"({body})"
+
+
+def on_one_line(text: str) -> str:
+    """An expression without its line breaks, where none is in a string."""
+    lines = [line.strip().removesuffix("\\").strip() for line in text.splitlines()]
+    joined = " ".join(lines).replace("( ", "(").replace(" )", ")")
+    is_plain = "\\" not in joined and not any(mark in text for mark in ('"""', "'''"))
+    return joined if is_plain else text
+
+
+def is_ragged(context: Context, node: ast.expr) -> bool:
+    """Whether an expression goes on, in the lines below its first, to the left of where it began:
+    what is written below them has no margin to keep to."""
+    source = context.source
+    start, end = source.span(node)
+    margin = source.position(start)[1] - 1
+    below = source.text[start:end].splitlines()[1:]
+    return any(len(line) - len(line.lstrip()) < margin for line in below)
 
 
 def arms(expression: str) -> list[str]:

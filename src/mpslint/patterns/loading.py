@@ -13,6 +13,7 @@ from mpslint.patterns.kept_entries import named_at
 from mpslint.patterns.loaded_beside import meets_unplaced
 from mpslint.patterns.loaded_modules import computes, handed_out, is_module, modules_of
 from mpslint.patterns.local_names import torch_name
+from mpslint.patterns.moved_modules import device_of_move, may_follow, move_of_module
 from mpslint.patterns.only_copied import (
     is_plain_entry,
     kept_on_devices,
@@ -78,7 +79,10 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
 def _place(context: Context, call: ast.Call, host: str, torch: str | None) -> Reference | None:
     """Where a checkpoint is loaded to; `host` is the text for the CPU."""
     kept, beside = kept_on_devices(context, call), meets_unplaced(context, call)
-    if _is_moved_at_once(context, call):
+    move = move_of_module(context, call)
+    if move is not None and (device := device_of_move(context, call, move)) is not None:
+        return device
+    if move is not None and context.index.within(call, move):
         return Reference(host, True, ())
     if not beside and (kept == [] or _is_for_the_host(context, call)):
         return Reference(host, True, ())
@@ -201,7 +205,7 @@ def _holds_a_module(context: Context, call: ast.Call, held: set[str], device: st
         and [ast.unparse(given) for given in move.args] == [device]
         and context.index.function(move) is around
         and move.lineno > call.lineno
-        and _may_follow(context, call, move)
+        and may_follow(context, call, move)
     }
     return bool(moved) and may_be_moved(context, call, held, moved)
 
@@ -254,19 +258,6 @@ def _broken(context: Context, call: ast.Call, at: int, text: str) -> list[Edit]:
     return [replace_span(source, start + 1, end - 1, f"{newline}{inner}{given}{newline}{indent}")]
 
 
-def _is_moved_at_once(context: Context, call: ast.Call) -> bool:
-    """`torch.jit.load(path).eval().to(device)`: a module that is moved where it is loaded."""
-    node: ast.AST = call
-    while isinstance(method := context.index.parents[node], ast.Attribute):
-        outer = context.index.parents[method]
-        if not isinstance(outer, ast.Call) or outer.func is not method:
-            return False
-        if method.attr in ("to", "cuda"):
-            return is_module(context, call)
-        node = outer
-    return False
-
-
 def _is_moved(context: Context, call: ast.Call) -> bool:
     """Whether what is loaded is moved to a device later on."""
     parent = context.index.parents[call]
@@ -291,7 +282,7 @@ def _moves_one(context: Context, call: ast.Call, held: Sequence[ast.expr], move:
     same = [kept for kept in held if ast.unparse(kept) == ast.unparse(moved)]
     around = context.index.function(move)
     if around is context.index.function(call):
-        return bool(same) and _may_follow(context, call, move)
+        return bool(same) and may_follow(context, call, move)
     if isinstance(moved, ast.Attribute):
         return bool(same)
     return any(context.index.function(kept) is around for kept in same)
@@ -306,28 +297,6 @@ def stays_on_host(context: Context, call: ast.Call) -> ast.Call | None:
     if place is not None and not (isinstance(place, ast.Constant) and place.value == "cpu"):
         return None
     return computes(context, call) if _goes_to_its_inputs(context, call) else None
-
-
-def _may_follow(context: Context, call: ast.Call, move: ast.Call) -> bool:
-    """Whether a move of the same function comes after the load: what was moved before is another
-    module, and in the other arm of a test nobody comes to who has loaded this one."""
-    if any(isinstance(one, ast.For | ast.While) for one in context.index.ancestors(call)):
-        return True
-    if move.lineno < call.lineno:
-        return False
-    arms = {
-        one: _arm(one, call) for one in context.index.ancestors(call) if isinstance(one, ast.If)
-    }
-    return all(
-        arms[one] == _arm(one, move)
-        for one in context.index.ancestors(move)
-        if one in arms and isinstance(one, ast.If)
-    )
-
-
-def _arm(test: ast.If, call: ast.Call) -> bool:
-    """Whether a call stands below the test itself, and not below its `else`."""
-    return not test.orelse or call.lineno < test.orelse[0].lineno
 
 
 def _goes_to_its_inputs(context: Context, call: ast.Call) -> bool:

@@ -457,6 +457,8 @@ def _is_compared(context: Context, node: ast.expr, parent: ast.AST) -> bool:
     if not isinstance(parent, ast.Compare) or len(parent.comparators) != 1:
         return False
     other = parent.comparators[0] if parent.left is node else parent.left
+    if isinstance(parent.ops[0], ast.Eq | ast.NotEq) and _is_a_test(context, parent):
+        return True  # Of tensors one number has a truth, which may be asked across devices.
     if isinstance(other, ast.Constant) or context.values.of(other).kind in _PLAIN:
         if isinstance(other, ast.Constant) and (
             other.value is None or isinstance(other.value, str)

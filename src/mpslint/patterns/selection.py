@@ -14,6 +14,11 @@ from mpslint.patterns import in_function, styles, switched
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use, type_in_use, typed
+from mpslint.patterns.kept_device import (
+    device_of_asked,
+    device_of_trained,
+    is_cuda_by_default,
+)
 from mpslint.patterns.local_names import free_name, torch_name
 from mpslint.patterns.model_device import model_device
 from mpslint.patterns.named_gpus import changes_gpu
@@ -32,6 +37,7 @@ from mpslint.patterns.references import Reference
 from mpslint.patterns.text import indent_unit, insert, missing_gap, quote
 from mpslint.semantics.destinations.handed_devices import handed_device
 from mpslint.semantics.gpus.ranks import is_ranked
+from mpslint.semantics.operands.brought_back import brought_back
 from mpslint.semantics.operands.companions import companion
 from mpslint.semantics.operands.partners import partner
 from mpslint.semantics.syntax.expressions import only_defines
@@ -115,7 +121,7 @@ def reference(
         return Reference(sent, False, ())
     beside = partner(context, node) if not type_only else None
     if beside is None and used is None and not type_only:
-        beside = companion(context, node)
+        beside = companion(context, node) or brought_back(context, node)
     if beside is not None:
         return Reference(f"{beside}.device", False, ())
     if used is not None:
@@ -126,6 +132,14 @@ def reference(
     of_model = model_device(context, node) if not type_only else None
     if of_model is not None:
         return Reference(of_model, False, ())
+    asked = device_of_asked(context, node) if index is None and not type_only else None
+    if asked is not None:
+        return Reference(asked, False, (), Applicability.UNSAFE, reason=other_device(asked))
+    if at_hand is not None and fits and not type_only and is_cuda_by_default(context, at_hand):
+        return Reference(at_hand.text, at_hand.is_string, ())
+    trained = device_of_trained(context, node) if index is None and not type_only else None
+    if trained is not None:
+        return Reference(trained, False, ())
     added = _added(context, node, index, type_only=type_only)
     if added is None and at_hand is not None and fits:
         reason = other_device(at_hand.text)

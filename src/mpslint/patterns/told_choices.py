@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from mpslint.facts.priors import matches
 from mpslint.patterns.gates import opens_all
 from mpslint.patterns.only_copied import goes_to_state_dict
+from mpslint.patterns.only_edited import is_only_edited
 from mpslint.patterns.read_to import is_read_to
 from mpslint.records import NamedTuple
 from mpslint.semantics.devices.chains import Chain
@@ -139,8 +140,8 @@ def _decided_by(context: Context, test: ast.expr) -> ast.If | ast.IfExp | None:
 
 
 def _decides_nothing(context: Context, event: Event) -> bool:
-    """Whether a device is one of a checkpoint alone, from which modules copy to where they are; or
-    one of a test that does nothing at all without CUDA."""
+    """Whether a device is one of a checkpoint alone, from which modules copy to where they are, or
+    which is edited and saved again; or one of a test that does nothing at all without CUDA."""
     if event.cuda_alone and is_all_of_a_test(context, event.node):
         return True
     if is_read_to(context, event.node):
@@ -148,7 +149,7 @@ def _decides_nothing(context: Context, event: Event) -> bool:
     return (
         event.kind is Kind.LOADED
         and isinstance(event.node, ast.Call)
-        and goes_to_state_dict(context, event.node)
+        and (goes_to_state_dict(context, event.node) or is_only_edited(context, event.node))
     )
 
 

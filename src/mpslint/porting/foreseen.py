@@ -15,10 +15,11 @@ from mpslint.model import Applicability, Severity
 from mpslint.patterns.default_device import REASON
 from mpslint.patterns.loading import stays_on_host
 from mpslint.porting.bringing import OPENING, brings
-from mpslint.porting.in_the_way import weighs
+from mpslint.porting.in_the_way import keeps_out, weighs
 from mpslint.project.compiled.kernel_calls import missing_name
 from mpslint.project.runs.left_behind import DEFAULTS, LASTING, STAYING, lacks_kernel, places
 from mpslint.semantics.destinations.destinations import device_argument
+from mpslint.semantics.packages.cuda_packages import computes_without_mps
 from mpslint.semantics.packages.versions import module_before_mps
 from mpslint.semantics.syntax.expressions import is_path, keyword
 from mpslint.semantics.wide.wide_companions import companion
@@ -48,6 +49,8 @@ _WIDE, _COMPLEX = "MPS401", "MPS404"
 """The codes whose fixes write float32 where a call asks for float64 on a device, and complex64 for
 complex128."""
 _ON_HOST = "stays on the CPU of a Mac, and is given what goes to MPS"
+_REFUSING = "MPS118"
+"""The code whose fixes let MPS into what refuses to run without CUDA."""
 _NARROWING = "MPS4"
 """Codes of the rules about dtypes that MPS lacks."""
 _WRITING_ITEM = "MPS415"
@@ -62,6 +65,8 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     _doubt_beside_cells_that_were_not_read(context, findings)
     _doubt_what_is_for_kernels(context, findings)
     _doubt_what_goes_to_compiled_modules(context, findings)
+    _keep_refusals_that_hold(context, findings)
+    _leave_what_has_no_way(context, findings)
     if not context.worlds.is_asked:
         return
     _doubt_what_is_held_back(context, findings)
@@ -187,6 +192,45 @@ def _doubt_what_goes_to_compiled_modules(context: Context, findings: Sequence[Fi
         told = f"{context.line(item)}: {made_of}, which this is compiled from, knows no MPS"
         for one in inside if made_of else ():
             one.doubt(told)
+
+
+def _keep_refusals_that_hold(context: Context, findings: Sequence[Finding]) -> None:
+    """A function that refuses to run without CUDA, and asks below that what nothing but CUDA can
+    answer, keeps to it: who was let in would end there, behind rows that had been written for him.
+    So do the rows between, and there is no fix of either."""
+    closed = [one for one in findings if one.code == _REFUSING and one.applicability is not None]
+    for refusal in closed:
+        around = _function_at(context, refusal)
+        if around is None:
+            continue
+        last = around.end_lineno or around.lineno
+        below = [one for one in findings if refusal.row < one.row <= last]
+        held = next((one for one in below if keeps_out(one) and one.applicability is None), None)
+        if held is None or held.severity is not Severity.BREAKS:
+            continue
+        why = f"{spoken_line(context.source, context.source.starts[held.row - 1])}: {held.fact}"
+        for one in (refusal, *below):
+            if one.severity >= Severity.IGNORES and one.applicability is not None:
+                one.drop_fix(why)
+
+
+def _leave_what_has_no_way(context: Context, findings: Sequence[Finding]) -> None:
+    """A module whose graphs have no way to MPS takes its models nowhere but to CUDA and the CPU."""
+    for one in findings if computes_without_mps(context) else ():
+        if brings(one.code) and not one.follows and one.applicability is not None:
+            one.drop_fix("a package that this needs keeps its data on CUDA or the CPU")
+
+
+def _function_at(
+    context: Context, finding: Finding
+) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The innermost function in which a finding is."""
+    around = [
+        one
+        for one in context.index.functions()
+        if one.lineno <= finding.row <= (one.end_lineno or one.lineno)
+    ]
+    return max(around, key=lambda one: one.lineno, default=None)
 
 
 def _doubt_what_is_held_back(context: Context, findings: Sequence[Finding]) -> None:

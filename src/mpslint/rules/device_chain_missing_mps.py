@@ -40,7 +40,8 @@ a library without MPS (CTranslate2 and what is built on it, ONNX Runtime, Tensor
 CuPy, JAX), which would raise where the CPU works; modules that compute on DGL's graphs, which have
 no way to MPS; programs that always make float64 the default dtype, which MPS lacks, and devices
 that are given to something together with `"float64"`; a place to load a checkpoint to that is only
-copied into modules and optimizers from there; tests that do nothing without CUDA.
+copied into modules and optimizers from there, or that is looked through, edited entry by entry and
+saved again; tests that do nothing without CUDA.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 _REFUSALS = "MPS118"
 """The rule that tells of refusals to run without CUDA."""
+_OF_DEVICES = (b"device",)
 _NO_NAMES: frozenset[str] = frozenset()
 
 
@@ -108,7 +109,11 @@ class Context:
 
     @cached_property
     def devices(self) -> Devices:
-        return Devices(self.index, self.names, self.flow, self.values)
+        return Devices(self.index, self.names, self.flow, self.values, self._defined_elsewhere)
+
+    def _defined_elsewhere(self, qualified: str) -> ast.AST | None:
+        found = self.definition_elsewhere(qualified, _OF_DEVICES)
+        return found.bindings[0].node if found is not None and len(found.bindings) == 1 else None
 
     @cached_property
     def dtypes(self) -> DTypes:

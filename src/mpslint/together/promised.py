@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.basics import collector
 from mpslint.errors import BadSource
+from mpslint.fixing.blame import same_change
 from mpslint.halfway.halves import halves
 from mpslint.halfway.ported_files import Opened, Ported, left_in, unmended_in
 from mpslint.halfway.program_files import ProgramFiles
@@ -142,8 +143,10 @@ def _doubt_half_ports(
                 continue
     found = halves(asked, program, by_path)
     for path, doubts in found.items():
-        for (_, number), reason in doubts.items():
-            by_path[path].all_findings[number].doubt(reason)
+        findings = by_path[path].all_findings
+        reasons = {number: reason for (_, number), reason in doubts.items()}
+        for number, reason in (*reasons.items(), *same_change(findings, reasons)):
+            findings[number].doubt(reason)
 
 
 class Fixed:

@@ -106,7 +106,9 @@ def _holds_at(context: Context, use: ast.Attribute, node: ast.AST) -> bool:
     index = context.index
     if not _is_self(use):
         function, root = index.function(node), _root(use)
-        if root is None or function is None or index.function(use) is not function:
+        if root is None or index.function(use) is not function:
+            return False
+        if function is None and not _is_set_by_program(context, use, node):
             return False
         flow = context.flow
         if not flow.surely_bound(root.id, node):  # A later turn has what this one gives a name.
@@ -121,6 +123,18 @@ def _holds_at(context: Context, use: ast.Attribute, node: ast.AST) -> bool:
     if function.name == "__init__":
         return _is_set_before(context, function, use.attr, node)
     return not _is_stored(context, owner, use.attr) or is_set_by_then(index, owner, use.attr, node)
+
+
+def _is_set_by_program(context: Context, use: ast.Attribute, node: ast.AST) -> bool:
+    """Whether the statements of a program itself have set it before `node`: `args.device = ...`"""
+    at, spelled = getattr(node, "lineno", 0), ast.unparse(use)
+    return any(
+        isinstance(item.ctx, ast.Store)
+        and item.lineno < at
+        and context.index.function(item) is None
+        and ast.unparse(item) == spelled
+        for item in context.index.attributes.get(use.attr, ())
+    )
 
 
 def _is_stored(context: Context, owner: ast.ClassDef, attribute: str) -> bool:

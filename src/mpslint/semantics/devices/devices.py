@@ -7,7 +7,7 @@ or a comparison is not.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
@@ -60,11 +60,20 @@ class Slot(NamedTuple):
 
 
 class Devices:
-    def __init__(self, index: Index, names: Names, flow: Flow, values: Values) -> None:
+    def __init__(
+        self,
+        index: Index,
+        names: Names,
+        flow: Flow,
+        values: Values,
+        definition: Callable[[str], ast.AST | None] = lambda _: None,
+    ) -> None:
+        """`definition` finds what an imported name is in the project."""
         self._index = index
         self._names = names
         self._flow = flow
         self._values = values
+        self._definition = definition
         self._named = DevicesAtHand(index, names, flow, values)
         self._literals: list[Literal] | None = None
 
@@ -210,13 +219,9 @@ class Devices:
         return isinstance(parent, ast.Compare)
 
     def _local_parameter(self, call: ast.Call, position: int) -> Slot | None:
-        """An argument of a function of this file whose parameter is called `device`."""
-        if not isinstance(call.func, ast.Name):
-            return None
-        bindings = self._names.bindings(call.func.id, call.func)
-        if len(bindings) != 1:
-            return None
-        function: ast.AST | None = bindings[0].node
+        """An argument of a function of this file, or of its project, whose parameter is called
+        `device`."""
+        function = self._called(call)
         skip = 0
         if isinstance(function, ast.ClassDef):
             function = method_of(function, "__init__")
@@ -227,6 +232,14 @@ class Devices:
         if position < len(parameters) and names_device(parameters[position].arg):
             return Slot("argument", call)
         return None
+
+    def _called(self, call: ast.Call) -> ast.AST | None:
+        is_name = isinstance(call.func, ast.Name)
+        bindings = self._names.bindings(call.func.id, call.func) if is_name else []  # type: ignore[attr-defined]
+        if len(bindings) == 1 and bindings[0].kind != "import":
+            return bindings[0].node
+        name = self._names.resolve(call.func) if len(bindings) == is_name else None
+        return self._definition(name) if name is not None else None
 
     def _option(self, call: ast.Call) -> Slot | None:
         """`add_argument("--device", default=...)`, `click.option`, `typer.Option`, `field`."""

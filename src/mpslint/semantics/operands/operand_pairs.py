@@ -63,6 +63,8 @@ _FUNCTIONS = {
     "where",
 }
 """The same of `torch`."""
+_TENSORS = ("input", "other", "index", "mat2", "vec2", "src", "source", "mask")
+"""Parameters of these that are given tensors, by whichever name."""
 _JOINING = {"cat", "concat", "hstack", "stack", "vstack"}
 """Those of them that are given a list, and take nothing but tensors."""
 _OF_FIRST = {
@@ -78,6 +80,7 @@ _OF_FIRST = {
     "exp",
     "flatten",
     "gather",
+    "index_select",
     "log",
     "log_softmax",
     "logsumexp",
@@ -226,9 +229,10 @@ def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
     given = list(call.args)
     if given and isinstance(given[0], ast.List | ast.Tuple):
         given = list(given[0].elts)
+    named = [one.value for one in call.keywords if one.arg in _TENSORS]
     module, _, last = name.rpartition(".")
     if module == "torch" and last in _FUNCTIONS:
-        return given
+        return [*given, *named]
     if module == "torch.nn.functional":
         return given[: _TENSORS_FIRST.get(last, 2)]
     if is_layer(context, call.func):
@@ -236,7 +240,7 @@ def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
         return [one for item in call.args for one in _elements(item)]
     if not name.startswith("torch") and isinstance(call.func, ast.Attribute):
         if call.func.attr in _WITH:
-            return [call.func.value, *call.args]
+            return [call.func.value, *call.args, *named]
     return []
 
 

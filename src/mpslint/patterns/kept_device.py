@@ -1,0 +1,80 @@
+"""The device that an object has for its methods: `self.device`, where that is CUDA unless whoever
+made the object, or trains it, has asked for another.
+
+Beside it a selection of a method's own is a second device, which parts from the first as soon as
+somebody asks for the CPU.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.destinations.selected_devices import picks_cuda
+from mpslint.semantics.steps.trainer_steps import is_trained
+from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.syntax.parameters import defaults_of
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.devices.devices_at_hand import DeviceName
+
+# Fact: lightning/pytorch/trainer/trainer.py, `_run`: what runs before the strategy has moved the
+# module, whose `device` is the CPU until then.
+_BEFORE = ("__init__", "setup", "prepare_data", "configure_model", "configure_sharded_model")
+_MAKING = ("on_fit_start", "configure_optimizers", "configure_callbacks")
+_LOADERS = "_dataloader"
+
+
+def device_of_trained(context: Context, node: ast.AST) -> str | None:
+    """`self.device` of a module of Lightning's, to which its trainer has moved it, where a method
+    of it runs; None: it is no such module, or it runs before."""
+    function = context.index.function(node)
+    owner = context.index.parents[function] if function is not None else None
+    if not isinstance(owner, ast.ClassDef) or not isinstance(function, FUNCTIONS):
+        return None
+    name = function.name
+    if name in _BEFORE or name in _MAKING or name.endswith(_LOADERS) or not function.args.args:
+        return None
+    if function.args.args[0].arg != "self" or not is_trained(context, owner):
+        return None
+    return "self.device"
+
+
+def is_cuda_by_default(context: Context, device: DeviceName) -> bool:
+    """Whether a device at hand is what a constructor was given for it, and CUDA by default."""
+    if device.attribute is None:
+        return False
+    function = context.index.function(device.attribute)
+    values = context.guards.assigned(device.attribute)
+    if not isinstance(function, FUNCTIONS) or function.name != "__init__" or len(values) != 1:
+        return False
+    (value,) = values
+    if isinstance(value, ast.Call) and context.resolve(value.func) == "torch.device":
+        value = value.args[0] if len(value.args) == 1 and not value.keywords else value
+    if not isinstance(value, ast.Name):
+        return False
+    bindings = context.flow.reaching(value)
+    return len(bindings) == 1 and any(
+        one is bindings[0].node and picks_cuda(context, default)
+        for one, default in defaults_of(function.args)
+    )
+
+
+def device_of_asked(context: Context, node: ast.AST) -> str | None:
+    """The device of a parameter of which the function asks whether it is on CUDA, to send other
+    things along (`if x.is_cuda: theta = theta.cuda()`): what it sends without a question belongs
+    there as well."""
+    function = context.index.function(node)
+    for asked in context.index.attributes.get("is_cuda", ()) if function is not None else ():
+        name = asked.value
+        gate = context.index.parents[asked]
+        if not isinstance(name, ast.Name) or not isinstance(gate, ast.If) or gate.orelse:
+            continue
+        if context.index.function(asked) is not function or gate.test is not asked:
+            continue
+        bindings = context.flow.reaching(name)
+        if bindings and all(one.kind == "parameter" for one in bindings):
+            if context.flow.reaching_name(name.id, node) == bindings:
+                return f"{name.id}.device"
+    return None

@@ -7,7 +7,9 @@ function that trains without a loop (`update`, a callback of an engine) or adds 
 parts of a batch up in one, with the functions of the file that it calls by name or by way of
 `self`; so is an arm that trains one of several networks every few turns (`if step % n_critic ==
 0:`), a turn that goes through the parts of a batch in strides (`for part in range(0, batch,
-micro):` in `for start in range(0, n, batch):`), a function of the module that a step of training in
+micro):` in `for start in range(0, n, batch):`), a hook of Lightning's that its trainer calls at
+each step (`on_train_batch_end`, of a module or a callback), the `compute_loss` of who inherits from
+the trainer of transformers, a function of the module that a step of training in
 another file of the project gives tensors of a device or the parameters of its model
 (`norm_of(model.parameters())`, which reads `p.grad.norm().item()`), a method of a class that makes
 numbers of tensors (`if isinstance(value, torch.Tensor): value = value.item()`) where such a step
@@ -128,7 +130,7 @@ from mpslint.semantics.steps.steps import (
     trains_on_device,
     trains_what_it_is_given,
 )
-from mpslint.semantics.steps.trainer_steps import has_trainer_step
+from mpslint.semantics.steps.trainer_steps import has_trainer_evaluation, has_trainer_step
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 _WORDS = tuple((*group, b"def ", b"cuda", b"device") for group in TRAINING_WORDS)
@@ -259,6 +261,7 @@ def _gathered(context: Context, rule: Rule) -> Iterator[Finding]:
         context.placement.program_uses_devices
         or trains_what_it_is_given(context)
         or has_trainer_step(context)
+        or has_trainer_evaluation(context)
     ):
         return
     steps = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.trainer_hooks import HOOK_WORDS
 from mpslint.records import NamedTuple
 from mpslint.semantics.loops.loops import Loop, LoopKind
 from mpslint.semantics.loops.single_turns import turns_once
@@ -23,8 +24,8 @@ from mpslint.semantics.steps.given_in_steps import (
 from mpslint.semantics.steps.loss_functions import is_loss_function
 from mpslint.semantics.steps.moved_later import is_moved_later
 from mpslint.semantics.steps.trainer_steps import (
-    STEP,
     has_trainer_step,
+    is_of_transformers,
     is_trained,
     is_trainer_step,
 )
@@ -82,7 +83,7 @@ class Step(NamedTuple):
     turns: Turns
 
 
-TRAINING_WORDS = ((b"backward", b".step", STEP.encode()),)
+TRAINING_WORDS = ((b"backward", b".step", *HOOK_WORDS),)
 """What stands in every file of which `trains_on_device` and `training` hold: one word of
 each group, as `Loops` looks for them."""
 
@@ -341,7 +342,8 @@ def is_device_tensor(context: Context, node: ast.expr) -> bool:
             function = context.index.function(node)
             klass = context.index.enclosing(node, ast.ClassDef)
             uses = (function is not None and is_step_of_optimizer(context, function)) or (
-                isinstance(klass, ast.ClassDef) and is_trained(context, klass)
+                isinstance(klass, ast.ClassDef)
+                and (is_trained(context, klass) or is_of_transformers(context, klass))
             )
         uses = uses or is_made_of_given(context, node)
         if not uses or context.guards.has(node, "cpu"):

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 STEP = "training_step"
 LOSS_METHOD = "compute_loss"
+METRIC_METHOD = "update"
+"""What a metric of torchmetrics is told each batch by, which lies where its states do
+(`torchmetrics/metric.py`)."""
 EVALUATIONS = frozenset({"validation_step", "test_step"})
 """What Lightning calls for each batch of an evaluation, and keeps what it returns."""
 STEP_HOOKS = frozenset(

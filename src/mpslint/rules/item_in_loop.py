@@ -26,9 +26,9 @@ turn that reads a number waits. And a loop, whatever it is for, that reads a ten
 element by element (`t[i].item()`, `t[i].tolist()`, `if t[i]`, `if t[i] > 0`, `if t[i] in ends`, `[x
 for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`, `names[int(label)]` of
 `for *box, score, label in t`), where one copy before it would do, also where a caller in the file,
-or a step of training in another, hands the tensor over, or a step of Lightning's has computed it;
-and one that fills a tensor of the device
-with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function that it
+or a step of training in another, hands the tensor over, a step of Lightning's has computed it, or a
+metric of torchmetrics is told it (`update`); and one that fills a tensor of the device with an
+element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function that it
 calls. Nor need a loop over the parameters of a model that reads a number of each gradient (`total
 += p.grad.norm().item() ** 2`) train anything itself: the norms can be stacked and read once. In
 every forward pass, also outside loops: numbers that a module reads of its own parameters and

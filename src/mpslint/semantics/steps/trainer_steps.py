@@ -19,11 +19,13 @@ from mpslint.facts.trainer_hooks import (
     EVALUATIONS,
     HOOK_WORDS,
     LOSS_METHOD,
+    METRIC_METHOD,
     STEP,
     STEP_HOOKS,
     places_of_tensors,
 )
 from mpslint.semantics.names.bases import inherits
+from mpslint.semantics.syntax.expressions import root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.syntax.parameters import positional_names
 
@@ -50,6 +52,18 @@ def is_trainer_evaluation(context: Context, function: FunctionNode) -> bool:
         return True
     return (function.name in EVALUATIONS or function.name in EVALUATION_HOOKS) and _is_method(
         context, function, is_trained
+    )
+
+
+def is_told_a_metric(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is what a metric of torchmetrics is told for each batch, or a part of that."""
+    function, node = context.index.function(node), root_of(node, ast.Subscript)
+    return (
+        function is not None
+        and isinstance(node, ast.Name)
+        and function.name == METRIC_METHOD
+        and all(binding.kind == "parameter" for binding in context.flow.reaching(node))
+        and _is_method(context, function, is_metric)
     )
 
 
@@ -100,6 +114,11 @@ def is_callback(context: Context, klass: ast.ClassDef) -> bool:
     return _inherits(context, klass, _is_callback)
 
 
+def is_metric(context: Context, klass: ast.ClassDef) -> bool:
+    """Whether a class is a metric of torchmetrics, which is moved with its module."""
+    return _inherits(context, klass, _is_metric)
+
+
 def is_of_transformers(context: Context, klass: ast.ClassDef) -> bool:
     """Whether a class is a trainer of transformers, which places its model and its batches."""
     return _inherits(context, klass, _is_of_transformers)
@@ -123,6 +142,10 @@ def _is_callback(base: str) -> bool | None:
     if not base.startswith(LIGHTNING):
         return None
     return base.rpartition(".")[2] == "Callback" or ".callbacks." in base
+
+
+def _is_metric(base: str) -> bool | None:
+    return True if base.startswith("torchmetrics.") else None
 
 
 def _is_of_transformers(base: str) -> bool | None:

@@ -9,7 +9,8 @@ parts of a batch up in one, with the functions of the file that it calls by name
 0:`), a turn that goes through the parts of a batch in strides (`for part in range(0, batch,
 micro):` in `for start in range(0, n, batch):`), a hook of Lightning's that its trainer calls at
 each step (`on_train_batch_end`, of a module or a callback), the `compute_loss` of who inherits from
-the trainer of transformers, a function of the module that a step of training in
+the trainer of transformers, a method that a class calls on itself at each step where another that
+inherits from it defines one, in whichever files, a function of the module that a step of training in
 another file of the project gives tensors of a device or the parameters of its model
 (`norm_of(model.parameters())`, which reads `p.grad.norm().item()`), a method of a class that makes
 numbers of tensors (`if isinstance(value, torch.Tensor): value = value.item()`) where such a step

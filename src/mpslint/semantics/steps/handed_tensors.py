@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.loops.step_calls import called_by_name
+from mpslint.semantics.steps.called_by_bases import calls_by_bases
 from mpslint.semantics.steps.given_in_steps import origins, parameters_given
-from mpslint.semantics.steps.steps import is_device_tensor
+from mpslint.semantics.steps.steps import is_device_tensor, training
 from mpslint.semantics.steps.trainer_steps import given_by_trainer
 from mpslint.semantics.syntax.index import FunctionNode
 from mpslint.semantics.syntax.parameters import positional_names
@@ -92,7 +93,7 @@ def _handed(context: Context, function: FunctionNode) -> HandedTensors:
         arguments = function.args
         gathering = {item.arg for item in (arguments.vararg, arguments.kwarg) if item is not None}
         known[function] = HandedTensors(
-            own.tensors | (given - gathering),
+            own.tensors | (given - gathering) | _by_bases(context, function),
             own.tables | (given & gathering) | given_by_trainer(context, function),
         )
     return known[function]
@@ -118,6 +119,17 @@ def _by_own_calls(context: Context, function: FunctionNode) -> HandedTensors:
             tables &= found.tables
         found = HandedTensors(frozenset(tensors), frozenset(tables))
     return found or HandedTensors()
+
+
+def _by_bases(context: Context, function: FunctionNode) -> frozenset[str]:
+    """The parameters for which a class that the one around inherits from gives such tensors."""
+    return frozenset(
+        name
+        for base, call in calls_by_bases(context, function)
+        if training(base, call) is not None
+        for name, item in _given(call, function)[0].items()
+        if _lies_there(base, item)
+    )
 
 
 def _given(

@@ -10,14 +10,15 @@ parts of a batch up in one, with the functions of the file that it calls by name
 micro):` in `for start in range(0, n, batch):`), a hook of Lightning's that its trainer calls at
 each step (`on_train_batch_end`, of a module or a callback), the `compute_loss` of who inherits from
 the trainer of transformers, a method that a class calls on itself at each step where another that
-inherits from it defines one, in whichever files, a function of the module that a step of training in
-another file of the project gives tensors of a device or the parameters of its model
+inherits from it defines one, in whichever files, a function of the module that a step of training
+in another file of the project gives tensors of a device or the parameters of its model
 (`norm_of(model.parameters())`, which reads `p.grad.norm().item()`), a method of a class that makes
 numbers of tensors (`if isinstance(value, torch.Tensor): value = value.item()`) where such a step
 gives it some, and what a test of the step guards whose interval is 1 unless somebody asks for more.
 What `backward()` is called on is a tensor, wherever it comes from, in a file that uses a device
 itself or has Accelerate or Fabric place what it trains; so are the parts of its sum that are read
-(`loss = error + penalty`), and what one call hands back with it. Several reads with no device work
+(`loss = error + penalty`), what one call hands back with it, and what an object keeps of one
+(`criterion(scores, y)`, then `criterion.style_loss.item()`). Several reads with no device work
 between them are reported once, at the first, with the places of the others. So are the reads that
 no method tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice, an
 index into a list, the size or the fill value of a factory, `torch.tensor([t, ...])`, an element of

@@ -85,7 +85,7 @@ def programs(count: int) -> list[str]:
 
 def test_all_rules_on_generated_programs_find_what_the_screened_ones_find() -> None:
     found = 0
-    for text in programs(1200):
+    for text in programs(1300):
         source = SourceFile.from_text(text)
         screened = shown(source, screened=True)
         assert screened == shown(source, screened=False), text

@@ -101,6 +101,13 @@ _COUNTS = words(
     """
 )
 """What numbers the items of an array."""
+_TRUTHS = words(
+    """
+    logical_and logical_or logical_xor logical_not isnan isinf isfinite isin isclose equal not_equal
+    greater greater_equal less less_equal
+    """
+)
+"""What tells of each item whether something holds."""
 _OPERATORS = {
     "add": "Add",
     "subtract": "Sub",
@@ -148,6 +155,8 @@ def made_of(
         return "float64"
     if function in _COUNTS:
         return "int64"
+    if function in _TRUTHS:
+        return "bool"
     if function == "bincount":
         return "float64" if weighed else "int64"
     if function == "arange":
@@ -171,6 +180,8 @@ def made_of(
         return "int64"
     kept = function in _KEPT or function in TOTALS or function in EXTREMES
     dtype = made_by_numpy(function, side(0)) if kept else None
+    if function in TOTALS and dtype == "bool":
+        return "int64"  # So many of them.
     return _OF_ONE.get(dtype, dtype) if dtype is not None else None
 
 
@@ -185,6 +196,8 @@ def made_by_method(method: str, dtype: str | None) -> str | None:
     """The dtype of what a method of an array gives; None: not certain."""
     if method in MEANS:
         return made_by_numpy(method, as_float(dtype))
+    if method in TOTALS and dtype == "bool":
+        return "int64"
     return dtype if method in _KEPT_BY_METHOD | TOTALS | EXTREMES else None
 
 

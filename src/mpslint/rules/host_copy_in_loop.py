@@ -76,7 +76,13 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose.purpose import in_cpu_arm
 from mpslint.semantics.purpose.test_code import only_tests_run
-from mpslint.semantics.reads.batch_outputs import is_evaluation, is_joined, keeps_batches, whole
+from mpslint.semantics.reads.batch_outputs import (
+    is_evaluation,
+    is_joined,
+    keeps_batches,
+    reads_one_number,
+    whole,
+)
 from mpslint.semantics.reads.copies_in_forward import copies_in_loops, own_copies
 from mpslint.semantics.reads.element_reads import element_reads, is_given_in_a_step
 from mpslint.semantics.reads.fed_back import is_fed_back
@@ -84,6 +90,7 @@ from mpslint.semantics.reads.gathering import gathered, is_of_memory, is_small, 
 from mpslint.semantics.reads.needless_copies import batch_back, read_under_switch
 from mpslint.semantics.reads.part_copies import PartCopy, part_copies
 from mpslint.semantics.steps.given_in_steps import parameters_given
+from mpslint.semantics.steps.handed_tensors import is_made_of_handed
 from mpslint.semantics.steps.step_runs import first_of_runs, most_in_one_turn
 from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
@@ -234,11 +241,12 @@ def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
         if not known and not is_evaluation(context, loop):
             continue  # Parameters, before they are saved.
         step = Step(call, tensor, loop)
-        if is_summed(context, chain) or is_small(context, tensor):
+        one = reads_one_number(context, call)
+        if one or is_summed(context, chain) or is_small(context, tensor):
             by_loop.setdefault(loop, []).append(step)
         elif not keeps_batches(context, loop, chain):
             waiting.add(loop)
-        elif not _is_list(chain):
+        elif not isinstance(chain, ast.Call) or last_name(chain.func) != "tolist":
             whole_outputs.setdefault(loop, []).append(step)
     for loop, steps in whole_outputs.items():
         # One output that the turn works on as well is worked on where there is memory for it.
@@ -269,7 +277,10 @@ def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
                 context.label(turns, f"this {what} only gathers what it copies"),
                 *also_waiting(context, come),
             ),
-            by_request=not all(_is_added_up(context, step.node) for step in steps),
+            by_request=not all(
+                reads_one_number(context, one.node) or _is_added_up(context, one.node)
+                for one in steps
+            ),
         )
 
 
@@ -321,11 +332,6 @@ def _goes_into_list(context: Context, node: ast.expr) -> bool:
         and parent.func.attr in ("append", "extend")
         and is_of_memory(context, parent.func.value)
     )
-
-
-def _is_list(chain: ast.expr) -> bool:
-    """Whether a chain of calls ends in a list: `x.cpu().tolist()`."""
-    return isinstance(chain, ast.Call) and last_name(chain.func) == "tolist"
 
 
 def _needless(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
@@ -399,7 +405,8 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
             labels=(that_trains(context, turns), *also_waiting(context, steps)),
             by_request=isinstance(turns, FUNCTIONS)
             and count == 1
-            and not _is_handed_back(context, call),
+            and not _is_handed_back(context, call)
+            and not reads_one_number(context, call),
         )
 
 
@@ -432,7 +439,8 @@ def _copies(context: Context) -> Iterator[Step]:
                 continue  # Who calls it has it draw, save or score what comes to the host.
         if turns is None or _is_asked_for(context, call):
             continue
-        if is_device_tensor(context, tensor) or _copied_for_numpy(context, call):
+        known = is_device_tensor(context, tensor) or _copied_for_numpy(context, call)
+        if known or (call.func.attr == "cpu" and is_made_of_handed(context, tensor)):
             if not is_fed_back(context, call):
                 yield Step(call, tensor, turns)
 

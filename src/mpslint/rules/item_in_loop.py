@@ -7,14 +7,18 @@ function that trains without a loop (`update`, a callback of an engine) or adds 
 parts of a batch up in one, with the functions of the file that it calls by name or by way of
 `self`; so is an arm that trains one of several networks every few turns (`if step % n_critic ==
 0:`), a turn that goes through the parts of a batch in strides (`for part in range(0, batch,
-micro):` in `for start in range(0, n, batch):`), a function of the module that a step of training in
-another file of the project gives tensors of a device or the parameters of its model
+micro):` in `for start in range(0, n, batch):`), a hook of Lightning's that its trainer calls at
+each step (`on_train_batch_end`, of a module or a callback), the `compute_loss` of who inherits from
+the trainer of transformers, a method that a class calls on itself at each step where another that
+inherits from it defines one, in whichever files, a function of the module that a step of training
+in another file of the project gives tensors of a device or the parameters of its model
 (`norm_of(model.parameters())`, which reads `p.grad.norm().item()`), a method of a class that makes
 numbers of tensors (`if isinstance(value, torch.Tensor): value = value.item()`) where such a step
 gives it some, and what a test of the step guards whose interval is 1 unless somebody asks for more.
 What `backward()` is called on is a tensor, wherever it comes from, in a file that uses a device
 itself or has Accelerate or Fabric place what it trains; so are the parts of its sum that are read
-(`loss = error + penalty`), and what one call hands back with it. Several reads with no device work
+(`loss = error + penalty`), what one call hands back with it, and what an object keeps of one
+(`criterion(scores, y)`, then `criterion.style_loss.item()`). Several reads with no device work
 between them are reported once, at the first, with the places of the others. So are the reads that
 no method tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice, an
 index into a list, the size or the fill value of a factory, `torch.tensor([t, ...])`, an element of
@@ -24,9 +28,9 @@ turn that reads a number waits. And a loop, whatever it is for, that reads a ten
 element by element (`t[i].item()`, `t[i].tolist()`, `if t[i]`, `if t[i] > 0`, `if t[i] in ends`, `[x
 for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`, `names[int(label)]` of
 `for *box, score, label in t`), where one copy before it would do, also where a caller in the file,
-or a step of training in another, hands the tensor over, or a step of Lightning's has computed it;
-and one that fills a tensor of the device
-with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function that it
+or a step of training in another, hands the tensor over, a step of Lightning's has computed it, or a
+metric of torchmetrics is told it (`update`); and one that fills a tensor of the device with an
+element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function that it
 calls. Nor need a loop over the parameters of a model that reads a number of each gradient (`total
 += p.grad.norm().item() ** 2`) train anything itself: the norms can be stacked and read once. In
 every forward pass, also outside loops: numbers that a module reads of its own parameters and
@@ -128,7 +132,7 @@ from mpslint.semantics.steps.steps import (
     trains_on_device,
     trains_what_it_is_given,
 )
-from mpslint.semantics.steps.trainer_steps import has_trainer_step
+from mpslint.semantics.steps.trainer_steps import has_trainer_evaluation, has_trainer_step
 from mpslint.semantics.syntax.index import FUNCTIONS
 
 _WORDS = tuple((*group, b"def ", b"cuda", b"device") for group in TRAINING_WORDS)
@@ -259,6 +263,7 @@ def _gathered(context: Context, rule: Rule) -> Iterator[Finding]:
         context.placement.program_uses_devices
         or trains_what_it_is_given(context)
         or has_trainer_step(context)
+        or has_trainer_evaluation(context)
     ):
         return
     steps = []

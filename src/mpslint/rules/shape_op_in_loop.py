@@ -7,13 +7,14 @@ way of a name and of `(errors < 1).float()`), or to be compared by a loss that m
 it (`F.mse_loss(guess[known], label[known])`, one of torch's or a function of the file that takes
 the mean of what it reckons element by element, also by names: `guess = guess[known]`), or to be
 reckoned with row by row until its mean is all that is left (a focal loss that leaves out labels),
-and a parameter that is put under a mask (`x[hidden] = self.token`), at every step of a loop that
-trains and in every forward pass; what a mask selects at each turn of a loop without gradients that
-calls a model a number of times, such as a sampler (`for i in range(n): part = edges[:, edges[1] ==
-i]; x = self.layer(x)`). In forward passes, and what they call: `nonzero`, `argwhere`,
-`torch.where(condition)`, `masked_select`, `unique` and other reads through a mask at each turn of a
-loop (`for row in mask: torch.nonzero(row)`). And such a call that asks once more for what one
-before it has found of the same tensor.
+a parameter that is put under a mask (`x[hidden] = self.token`), and what a mask selects that the
+object makes once and keeps (`similarity[self.mask]`, in contrastive losses), at every step of a
+loop that trains and in every forward pass; what a mask selects at each turn of a loop without
+gradients that calls a model a number of times, such as a sampler (`for i in range(n): part =
+edges[:, edges[1] == i]; x = self.layer(x)`). In forward passes, and what they call: `nonzero`,
+`argwhere`, `torch.where(condition)`, `masked_select`, `unique` and other reads through a mask at
+each turn of a loop (`for row in mask: torch.nonzero(row)`). And such a call that asks once more for
+what one before it has found of the same tensor.
 
 Opt-in (`--select MPS307`): `nonzero`, `argwhere`, `torch.where(condition)`, `masked_select`,
 `unique`, other reads through a mask (`x[mask]`), `repeat_interleave` with a tensor and `F.one_hot`
@@ -60,6 +61,7 @@ from mpslint.semantics.loops.loops import LoopKind
 from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.reads.batch_outputs import goes_through_batches
 from mpslint.semantics.reads.counted_twice import CountedTwice, counted_twice
+from mpslint.semantics.reads.kept_masks import selected_by_kept
 from mpslint.semantics.reads.masks import needless_selections
 from mpslint.semantics.reads.sized_in_forward import sized_in_forward
 from mpslint.semantics.steps.generating import lies_on_device
@@ -118,6 +120,21 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             labels=(
                 context.label(again.first, "this has found the same"),
                 context.label(turns, "this runs again and again"),
+            ),
+        )
+    for steps in _kept(context, told):
+        told |= {step.node for step in steps}
+        turns = steps[0].turns
+        in_forward = context.passes.around(steps[0].node) is not None
+        yield context.finding(
+            rule,
+            steps[0].node,
+            "waits for the size of what the mask selects,"
+            f" {_when(context, turns, in_forward=in_forward)}, though that never changes: keep the"
+            " places that it selects, as numbers, and index by these",
+            labels=(
+                context.label(turns, "this runs again and again"),
+                *also_waiting(context, steps),
             ),
         )
     statements = {context.index.statement(node) for node in told}
@@ -213,6 +230,22 @@ def _needless(context: Context) -> Iterator[tuple[list[Step], str]]:
         found[one.node] = Step(one.node, one.mask, around), one.instead
     for steps in first_of_runs(context, [step for step, _ in found.values()]):
         yield steps, found[steps[0].node][1]
+
+
+def _kept(context: Context, told: set[ast.expr]) -> Iterator[list[Step]]:
+    """Runs of selections by masks that the object made once."""
+
+    def turns(node: ast.AST) -> Turns | None:
+        return context.passes.around(node) or (
+            training_on_device(context, node) if trains_on_device(context) else None
+        )
+
+    found = []
+    for read, mask in selected_by_kept(context, lambda node: turns(node) is not None):
+        around = turns(read)
+        if around is not None and read not in told and not only_tests_run(context, read):
+            found.append(Step(read, mask, around))
+    yield from first_of_runs(context, found)
 
 
 def _sized_by_data(context: Context) -> Iterator[Step]:

@@ -3,9 +3,10 @@
 ## What it does
 Flags the second of two clock reads that are subtracted, where device work lies between them (a
 model, a matrix product, `.backward()`, an optimizer step) and nothing after the last of it waits
-for the device. What one turn of a loop times is reported once, with the places of the further
-reads. So are times that a helper of the file takes of what it is handed: a decorator, `measure(net,
-x)`, `with timed():`, `timeit.timeit(lambda: a @ b)`.
+for the device, be it in a function of the file or a method of the same object. What one turn of a
+loop times is reported once, with the places of the further reads. So are times that a helper of the
+file takes of what it is handed: a decorator, `measure(net, x)`, `with timed():`, and
+`timeit.timeit(lambda: a @ b)`.
 
 ## Why is this bad?
 Calls return as soon as the work is queued, on CUDA and on MPS. The time is that of queueing: one

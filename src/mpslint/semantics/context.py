@@ -154,6 +154,7 @@ class Context:
     @cached_property
     def work(self) -> DeviceWork:
         return DeviceWork(
+            self.index,
             self.names,
             self.values,
             self.loops,

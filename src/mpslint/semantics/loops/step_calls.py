@@ -142,12 +142,7 @@ def called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Cal
         named: list[ast.Attribute] | list[ast.Name] = [
             use
             for use in index.attributes.get(function.name, ())
-            if isinstance(use.value, ast.Name)
-            and (
-                index.within(use, klass)
-                if use.value.id == "self"
-                else _is_made_of(context, use.value, klass)
-            )
+            if _is_of(context, use.value, klass)
         ]
         if function.name == "__call__":
             yield from _calls_of_object(context, klass, function)
@@ -178,14 +173,48 @@ def _calls_of_object(
                 yield call
 
 
+def _is_of(context: Context, node: ast.expr, klass: ast.ClassDef) -> bool:
+    """Whether `node` can be nothing but an object of `klass`."""
+    if isinstance(node, ast.Name):
+        if node.id == "self":
+            return context.index.within(node, klass)
+        return _is_made_of(context, node, klass)
+    return _is_kept(context, node, klass)
+
+
+def _is_kept(context: Context, node: ast.expr, klass: ast.ClassDef) -> bool:
+    """`self.converter`, where the class around it keeps nothing under that name but objects that
+    it makes of `klass`."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return False
+    owner = context.index.enclosing(node, ast.ClassDef)
+    if node.value.id != "self" or owner is None or owner is klass:
+        return False
+    kept = [
+        context.index.parents[use]
+        for use in context.index.attributes.get(node.attr, ())
+        if isinstance(use.ctx, ast.Store)
+    ]
+    return bool(kept) and all(
+        isinstance(item, ast.Assign)
+        and context.index.within(item, owner)
+        and _makes(context, item.value, klass)
+        for item in kept
+    )
+
+
 def _is_made_of(context: Context, name: ast.Name, klass: ast.ClassDef) -> bool:
     """Whether all that `name` can hold is an object that the file makes of `klass`."""
     bindings = context.flow.reaching(name)
     return bool(bindings) and all(
-        binding.kind == "assign"
-        and isinstance(binding.value, ast.Call)
-        and isinstance(binding.value.func, ast.Name)
-        and [one.node for one in context.names.bindings(klass.name, binding.value.func)] == [klass]
-        and binding.value.func.id == klass.name
-        for binding in bindings
+        binding.kind == "assign" and _makes(context, binding.value, klass) for binding in bindings
+    )
+
+
+def _makes(context: Context, node: ast.expr | None, klass: ast.ClassDef) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == klass.name
+        and [one.node for one in context.names.bindings(klass.name, node.func)] == [klass]
     )

@@ -43,6 +43,12 @@ def whole(context: Context, node: ast.expr) -> ast.expr:
         node = parent
 
 
+def reads_one_number(context: Context, copy: ast.expr) -> bool:
+    """`loss.cpu().item()`, which waits as `loss.item()` does."""
+    node = whole(context, copy)
+    return isinstance(node, ast.Call) and last_name(node.func) == "item"
+
+
 def is_joined(context: Context, copy: ast.expr) -> bool:
     """Whether a copy to the host goes into a `torch.cat`: what is copied is a tensor, wherever it
     comes from, and who copies it knows that it is on a device."""

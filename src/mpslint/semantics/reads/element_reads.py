@@ -20,7 +20,11 @@ from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.steps.given_in_steps import is_made_of_given
 from mpslint.semantics.steps.handed_back import comes_from_device_work
 from mpslint.semantics.steps.steps import is_device_tensor
-from mpslint.semantics.steps.trainer_steps import is_trainer_evaluation, is_trainer_step
+from mpslint.semantics.steps.trainer_steps import (
+    is_told_a_metric,
+    is_trainer_evaluation,
+    is_trainer_step,
+)
 from mpslint.semantics.syntax.expressions import argument, keyword, root_of
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
 from mpslint.semantics.syntax.parameters import given_for
@@ -189,6 +193,7 @@ def _walked(context: Context, name: ast.Name) -> tuple[ast.expr, Turning] | None
                             _is_counted_row(context, tensor)
                             or (_is_row(context, tensor) and is_handed_over(context, tensor))
                             or _is_of_rows(context, tensor)
+                            or (is_told_a_metric(context, tensor) and _is_asked(context, name))
                         )
                     )
                     if isinstance(tensor, ast.Name) and may_be_a_table(context, tensor):
@@ -199,10 +204,17 @@ def _walked(context: Context, name: ast.Name) -> tuple[ast.expr, Turning] | None
                                 _is_of_a_trainer(context, tensor)
                                 and is_device_tensor(context, tensor)
                             )
+                            or is_told_a_metric(context, tensor)
                         )
                     there = known and _lies_there(context, tensor, parent)  # type: ignore[arg-type]
                     return (tensor, parent) if there else None  # type: ignore[return-value]
     return None
+
+
+def _is_asked(context: Context, name: ast.Name) -> bool:
+    """`t.item()`, which only tensors are asked."""
+    asked = context.index.parents[name]
+    return isinstance(asked, ast.Attribute) and asked.attr == "item"
 
 
 def may_be_a_table(context: Context, name: ast.Name) -> bool:
@@ -388,6 +400,8 @@ def _is_computed_there(context: Context, whole: ast.expr, root: ast.Name) -> boo
         return True
     if context.values.of(root).kind is not Kind.UNKNOWN:
         return False
+    if is_told_a_metric(context, root):
+        return True
     return comes_from_device_work(context, root) or _is_one_of_many(context, root)
 
 

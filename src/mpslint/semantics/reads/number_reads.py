@@ -13,6 +13,7 @@ from mpslint.semantics.reads.implicit_reads import implicit_reads
 from mpslint.semantics.reads.shown_each_epoch import is_shown_each_epoch
 from mpslint.semantics.steps.handed_back import comes_from_device_work, works_on_device
 from mpslint.semantics.steps.handed_tensors import is_handed, is_made_of_handed
+from mpslint.semantics.steps.kept_by_called import is_kept_by_called
 from mpslint.semantics.steps.step_runs import follows
 from mpslint.semantics.steps.steps import Step, is_device_tensor, training_on_device
 from mpslint.semantics.terms.value import Kind
@@ -103,6 +104,8 @@ def _is_made_of_device_tensors(context: Context, tensor: ast.expr) -> bool:
     value = context.values.of(made)
     if value.kind is not Kind.UNKNOWN or value.devices is not None:
         return False
+    if is_kept_by_called(context, made):
+        return True
     if isinstance(made, ast.Name):
         return comes_from_device_work(context, made)
     return made is not tensor and isinstance(made, ast.Call) and works_on_device(context, made)

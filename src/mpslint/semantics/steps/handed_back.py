@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.steps.handed_tensors import is_handed
 from mpslint.semantics.steps.steps import is_device_tensor
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.gradients import gradients_of
@@ -114,6 +115,8 @@ def works_on_device(context: Context, call: ast.Call, depth: int = _CALLS_FOLLOW
         if value.drawn and context.placement.library_places and not _moves_batches(context):
             return True
         if value.kind is Kind.UNKNOWN and is_moved_in_turns(context, item):
+            return True
+        if is_handed(context, item):
             return True
         if depth and value.kind is Kind.UNKNOWN:
             if isinstance(item, ast.Call) and (

@@ -1,5 +1,5 @@
-"""Parameters for which somebody gives tensors of a device: a caller in the same file, or a step of
-training in another.
+"""Parameters for which somebody gives tensors of a device: a caller in the same file, a step of
+training in another, or a trainer out of sight.
 
 `def report(loss, writer): writer.add_scalar("loss", loss.item())` says nothing of what it reads;
 who calls it does.
@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.loops.step_calls import called_by_name
+from mpslint.semantics.steps.called_by_bases import calls_by_bases
 from mpslint.semantics.steps.given_in_steps import origins, parameters_given
-from mpslint.semantics.steps.steps import is_device_tensor
+from mpslint.semantics.steps.steps import is_device_tensor, training
+from mpslint.semantics.steps.trainer_steps import given_by_trainer
 from mpslint.semantics.syntax.index import FunctionNode
 from mpslint.semantics.syntax.parameters import positional_names
 from mpslint.semantics.terms.value import Kind
@@ -91,7 +93,8 @@ def _handed(context: Context, function: FunctionNode) -> HandedTensors:
         arguments = function.args
         gathering = {item.arg for item in (arguments.vararg, arguments.kwarg) if item is not None}
         known[function] = HandedTensors(
-            own.tensors | (given - gathering), own.tables | (given & gathering)
+            own.tensors | (given - gathering) | _by_bases(context, function),
+            own.tables | (given & gathering) | given_by_trainer(context, function),
         )
     return known[function]
 
@@ -116,6 +119,17 @@ def _by_own_calls(context: Context, function: FunctionNode) -> HandedTensors:
             tables &= found.tables
         found = HandedTensors(frozenset(tensors), frozenset(tables))
     return found or HandedTensors()
+
+
+def _by_bases(context: Context, function: FunctionNode) -> frozenset[str]:
+    """The parameters for which a class that the one around inherits from gives such tensors."""
+    return frozenset(
+        name
+        for base, call in calls_by_bases(context, function)
+        if training(base, call) is not None
+        for name, item in _given(call, function)[0].items()
+        if _lies_there(base, item)
+    )
 
 
 def _given(

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.trainer_hooks import HOOK_WORDS
 from mpslint.records import NamedTuple
 from mpslint.semantics.loops.loops import Loop, LoopKind
 from mpslint.semantics.loops.single_turns import turns_once
 from mpslint.semantics.loops.step_calls import called_by_name, calls_a_step, trains_once
 from mpslint.semantics.names.bases import inherits
+from mpslint.semantics.steps.called_by_bases import calls_by_bases
 from mpslint.semantics.steps.given_in_steps import (
     is_made_of_given,
     may_be_given,
@@ -23,8 +25,8 @@ from mpslint.semantics.steps.given_in_steps import (
 from mpslint.semantics.steps.loss_functions import is_loss_function
 from mpslint.semantics.steps.moved_later import is_moved_later
 from mpslint.semantics.steps.trainer_steps import (
-    STEP,
     has_trainer_step,
+    is_of_transformers,
     is_trained,
     is_trainer_step,
 )
@@ -46,6 +48,7 @@ Turns = Loop | FunctionNode
 _TRAINS = "this function trains"
 _GIVEN = "steps.given"
 _CALLED = "steps.called"
+_BASE = "steps.called-by-bases"
 _OPTIMIZERS = "steps.optimizers"
 _WITHOUT_STEPS = frozenset({Kind.SEQUENCE, Kind.OPTIMIZER, Kind.SCALER, Kind.TENSOR})
 """What has methods named as a step may be (`update`, `step`), and trains nothing by them."""
@@ -82,7 +85,7 @@ class Step(NamedTuple):
     turns: Turns
 
 
-TRAINING_WORDS = ((b"backward", b".step", STEP.encode()),)
+TRAINING_WORDS = ((b"backward", b".step", *HOOK_WORDS),)
 """What stands in every file of which `trains_on_device` and `training` hold: one word of
 each group, as `Loops` looks for them."""
 
@@ -90,7 +93,17 @@ each group, as `Loops` looks for them."""
 def trains_on_device(context: Context) -> bool:
     """Whether this file can train on a device at all, or be called by one that does: cheap, to be
     asked first."""
-    return trains_itself(context) or may_be_given(context) or _has_step_of_optimizer(context)
+    return (
+        trains_itself(context)
+        or may_be_given(context)
+        or _has_step_of_optimizer(context)
+        or (context.elsewhere is not None and any(map(_has_base, context.index.of(ast.ClassDef))))
+    )
+
+
+def _has_base(klass: ast.ClassDef) -> bool:
+    """Whether a base of somebody's may call its methods at each step."""
+    return bool(klass.bases)
 
 
 def trains_itself(context: Context) -> bool:
@@ -174,6 +187,7 @@ def training_on_device(
         return turns
     if isinstance(turns, FUNCTIONS) and (
         parameters_given(context, turns)
+        or is_called_by_base(context, turns)
         or is_loss_function(context, turns)
         or is_step_of_optimizer(context, turns)
     ):
@@ -208,7 +222,7 @@ def _is_one_graph(context: Context, node: ast.AST) -> bool:
 def at_each(context: Context, turns: Turns) -> str:
     """`at each step of the loop at line 40`, for messages."""
     if isinstance(turns, FUNCTIONS):
-        if parameters_given(context, turns):
+        if parameters_given(context, turns) or is_called_by_base(context, turns):
             return f"at each step of training that calls `{name_of(context, turns)}`"
         return f"at each call of `{turns.name}`, a step of training"
     return f"at each step of the loop at {context.line(turns)}"
@@ -217,6 +231,8 @@ def at_each(context: Context, turns: Turns) -> str:
 def that_trains(context: Context, turns: Turns) -> Label:
     """The place of what trains."""
     if isinstance(turns, FUNCTIONS):
+        if is_called_by_base(context, turns):
+            return context.label(turns, "a class that this one inherits from trains with this")
         called = bool(parameters_given(context, turns))
         return context.label(turns, "another file trains with this" if called else _TRAINS)
     return context.label(turns, "this loop trains")
@@ -321,9 +337,23 @@ def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | 
     # `step(batch, save=False)` does not come to what stands below `if save:`.
     around = known[function, calls]
     found = next((turns for site, turns in around if not is_closed_by(context, site, node)), None)
-    if found is None and not around and parameters_given(context, function):
-        return function  # A step of another file calls it.
+    if found is None and not around:
+        if parameters_given(context, function) or is_called_by_base(context, function):
+            return function  # A step of another file calls it.
     return found
+
+
+def is_called_by_base(context: Context, function: FunctionNode) -> bool:
+    """Whether a class that the one around `function` inherits from calls it at each step."""
+    known: dict[FunctionNode, bool]
+    known = context.memo.setdefault(_BASE, {})  # type: ignore[assignment]
+    if function not in known:
+        known[function] = False  # A class may be its own base by mistake.
+        known[function] = any(
+            training_on_device(base, call) is not None
+            for base, call in calls_by_bases(context, function)
+        )
+    return known[function]
 
 
 def is_device_tensor(context: Context, node: ast.expr) -> bool:
@@ -341,13 +371,19 @@ def is_device_tensor(context: Context, node: ast.expr) -> bool:
             function = context.index.function(node)
             klass = context.index.enclosing(node, ast.ClassDef)
             uses = (function is not None and is_step_of_optimizer(context, function)) or (
-                isinstance(klass, ast.ClassDef) and is_trained(context, klass)
+                isinstance(klass, ast.ClassDef)
+                and (is_trained(context, klass) or is_of_transformers(context, klass))
             )
-        uses = uses or is_made_of_given(context, node)
+        uses = uses or is_made_of_given(context, node) or _is_run_by_base(context, node)
         if not uses or context.guards.has(node, "cpu"):
             return False
         return not _numpy_takes_what_comes(context, node) and not is_moved_later(context, node)
     return context.placement.on_accelerator(node)
+
+
+def _is_run_by_base(context: Context, node: ast.AST) -> bool:
+    function = context.index.function(node)
+    return function is not None and is_called_by_base(context, function)
 
 
 def _numpy_takes_what_comes(context: Context, node: ast.expr) -> bool:

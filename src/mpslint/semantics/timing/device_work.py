@@ -12,7 +12,8 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.loops.loops import LoopKind, Loops
 from mpslint.semantics.names.names import Names
 from mpslint.semantics.syntax.expressions import arguments_for, last_name
-from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode
+from mpslint.semantics.syntax.index import FUNCTIONS, LOOPS, FunctionNode, Index
+from mpslint.semantics.syntax.methods import only_method_of_self
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.timing.handed_work import HandedWork
 from mpslint.semantics.values.asked_numbers import READERS, READS, AskedNumbers
@@ -64,6 +65,7 @@ class Event(NamedTuple):
 class DeviceWork:
     def __init__(
         self,
+        index: Index,
         names: Names,
         values: Values,
         loops: Loops,
@@ -72,6 +74,7 @@ class DeviceWork:
         handed: HandedWork,
     ) -> None:
         self._handed = handed
+        self._index = index
         self._names = names
         self._asked = asked
         self._values = values
@@ -183,7 +186,7 @@ class DeviceWork:
             if any(self._asked.may_be_tensor(argument) for argument in call.args):
                 yield Event(Effect.WAIT, call)
             return
-        if self._is_kernel(call):
+        if self._local_function(call) is None and self._is_kernel(call):
             if self._is_heavy(call):
                 yield Event(Effect.WORK, call)
             return
@@ -300,12 +303,24 @@ class DeviceWork:
                 return
 
     def _local_function(self, call: ast.Call) -> FunctionNode | None:
+        """The function of the file that is called, by its name or by way of `self`."""
         if not isinstance(call.func, ast.Name):
-            return None
+            method = only_method_of_self(self._index, call.func)
+            return method if method is not None and not self._is_replaced(method) else None
         bindings = self._names.bindings(call.func.id, call.func)
         if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
             return bindings[0].node if bindings[0].kind == "def" else None
         return None
+
+    def _is_replaced(self, method: FunctionNode) -> bool:
+        """Whether a class of the file may have another method in place of `method`, or has to: this
+        one is wrapped by a decorator, or calls nothing."""
+        if method.decorator_list or not any(
+            isinstance(item, ast.Call) for line in method.body for item in ast.walk(line)
+        ):
+            return True
+        same = (item for item in self._index.of(type(method)) if item is not method)
+        return any(item.name == method.name for item in same)
 
     def reads(self, test: ast.expr) -> bool:
         """Whether the truth of `test` is read from a tensor of a device."""

@@ -69,7 +69,8 @@ switch, in an error path or the arm of a test for NaN (`if loss.isnan().any():`)
 n: continue`; after the loop; of gradients in what few
 steps alone, or nobody, is seen to call, and of a module that was moved to the CPU; in the arm that
 one turn alone comes to (`if i == 0`); beside a test that the turn makes of the same tensor to go on
-(`if loss < best: best = loss`), which waits anyway; once per epoch, also where an epoch is one step
+(`if loss < best: best = loss`), which waits anyway; of an action that an environment answers with
+the next state (`state, reward, done, _ = env.step(action.item())`); once per epoch, also where an epoch is one step
 and what is read is printed; in evaluation loops what the turn itself needs, or prints alone, and
 what is read beside a copy that it needs anyway (but for reads element by element); tensors known to
 be on the CPU and programs that never use another device (a file that trains what its callers hand
@@ -101,6 +102,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.loops.loops import Loop
 from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.reads.asked_anyway import is_asked_anyway
+from mpslint.semantics.reads.asked_by_environments import is_asked_for
 from mpslint.semantics.reads.batch_outputs import is_evaluation
 from mpslint.semantics.reads.element_reads import ElementRead, element_reads
 from mpslint.semantics.reads.gathering import gathered
@@ -217,7 +219,7 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):
         return
     for run in first_of_runs(context, list(reads_at_steps(context))):
-        if any(is_asked_anyway(context, read) for read in run):
+        if any(is_asked_anyway(context, read) or is_asked_for(context, read.node) for read in run):
             continue
         reads = [*reads_ahead(context, run[0]), *run]
         count = most_in_one_turn(context, reads)

@@ -72,6 +72,7 @@ _TAKING_A_DEVICE = frozenset(
 _TAKING_ANY = ("autograd.", "utils.", "save", "nn.utils.", "equal", "distributed.", "is_tensor")
 """Below `torch.`: what takes tensors of several devices."""
 
+_PROFILER = "torch.profiler.profile"
 _OF_A_GPU = ("cuda.set_device", "cuda.device")
 _NOT_MODULES = ("nn.functional.", "nn.utils.", "nn.init.", "nn.parameter.")
 
@@ -135,6 +136,9 @@ class TorchCalls(Makers, Calls):
             return UNK
         if name == "torch.set_default_tensor_type":
             self._default_type(node, args)
+            return UNK
+        if name == _PROFILER and self.frame.refused and _records_cuda(args, keywords):
+            self.owned(NVIDIA)  # Who refuses other machines is about CUDA's kernels.
             return UNK
         if name == "torch.distributed.is_initialized" and not self.names_gloo:
             return self._has_group(node)
@@ -468,6 +472,13 @@ def _process_names(scope: ast.AST) -> frozenset[str]:
             for name in names:
                 bound[name] = bound.get(name, True) and is_number
     return frozenset(name for name, is_number in bound.items() if is_number)
+
+
+def _records_cuda(args: list[Value], keywords: Env) -> bool:
+    """`activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]`"""
+    given = one(keywords.get("activities", args[0] if args else UNK), ALL)
+    items = given.v if given.kind == SEQUENCE else ()
+    return any(text_of(one(item, ALL)).endswith(".ProfilerActivity.CUDA") for item in items)
 
 
 def _of_no_gpu(number: Value, worlds: int) -> int:

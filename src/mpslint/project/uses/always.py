@@ -4,7 +4,6 @@ leaves it to its default, or hands on a parameter of its own of which the same i
 from __future__ import annotations
 
 import ast
-import os
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.index import FUNCTIONS
@@ -53,9 +52,7 @@ class Always:
         if given.left_out_by(call) or self._is_never_named(context, call, given):
             # One of several ways of doing something is there to be chosen, if by nobody yet.
             is_switch = not any(isinstance(item, str) for item in outcome.compared)
-            return (is_switch or bool(os.environ.get("EXP"))) and bool(
-                given.default
-            ) and outcome.refuses(given.default[0]), ()
+            return is_switch and bool(given.default) and outcome.refuses(given.default[0]), ()
         value = given.of(call) if given.by(call) else None
         if isinstance(value, ast.Constant):
             return outcome.refuses(value.value), ()

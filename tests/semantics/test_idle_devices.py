@@ -68,7 +68,14 @@ def test_one_other_file_that_takes_it_is_enough(tmp_path: Path, user: str) -> No
     ],
 )
 def test_a_function_of_the_module_that_reads_it_is_enough(tmp_path: Path, use: str) -> None:
-    assert found(tmp_path, CHOICE + LAYER + use) == [3]
+    user = "from layers import Layer, move\n\nprint(move(Layer()))\n"
+    assert found(tmp_path, CHOICE + LAYER + use, train=user) == [3]
+
+
+def test_a_function_that_nobody_uses_reads_it_for_nobody(tmp_path: Path) -> None:
+    left = "\n\ndef move(x):\n    return x.to(device)\n"
+    user = "from layers import Layer, move\n\nprint(Layer())\n"
+    assert found(tmp_path, CHOICE + LAYER + left, train=user) == []
 
 
 @pytest.mark.parametrize(
@@ -230,3 +237,48 @@ def test_a_base_in_another_file_may_take_all_attributes_of_its_object(tmp_path: 
     text = "from base import Base\n\n\n" + CONFIG.replace("Config:", "Config(Base):")
     assert found(tmp_path, text, base=base) == [9]
     assert found(tmp_path, text, base=base.replace("vars(self).items()", "{}")) == []
+
+
+TYPED = """\
+class Player:
+    def __init__(self, cuda):
+        self.FloatTensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor
+
+    def play(self):
+        return torch.ones(3)
+
+
+print(Player(torch.cuda.is_available()).play())
+"""
+MAKER = """\
+import torch
+{more}
+
+class Maker{bases}:
+    def __init__(self, cuda):
+        self.FloatTensor = torch.FloatTensor
+
+    def make(self):
+        return self.FloatTensor(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("layers", "more", "bases", "rows"),
+    [
+        (TYPED, "", "", []),
+        (TYPED, "import layers\n", "(torch.nn.Module)", []),
+        (TYPED.replace("class Player", "class Player(Maker)"), "", "", [5]),
+    ],
+)
+def test_a_type_is_read_by_its_own_class_or_one_that_it_is_derived_from(
+    tmp_path: Path, layers: str, more: str, bases: str, rows: list[int]
+) -> None:
+    (tmp_path / "README.md").write_text("A program.\n")
+    (tmp_path / "maker.py").write_text(MAKER.format(more=more, bases=bases))
+    program = tmp_path / "play.py"
+    program.write_text("import torch\nfrom maker import Maker\n" + layers)
+    settings = Settings(select=("MPS111",))
+    source = SourceFile(str(program), program.read_bytes())
+    found = lint(source, settings, elsewhere=Neighbours(settings))
+    assert [finding.row for finding in found] == rows

@@ -271,3 +271,83 @@ def test_an_arm_of_an_inner_function_that_somebody_may_open_is_told(
     cli: Cli, project: Path, use: str
 ) -> None:
     assert _codes(cli, project, _INNER.format(use=use)) == ["MPS401"]
+
+
+_LATER = """
+import torch
+
+
+class Other:
+    def begin(self):
+        self.training_mode = True
+
+
+class Model:
+    def initialize(self, path, training_mode=False):
+        self.path = path
+        self.training_mode = training_mode
+
+    def start(self):
+        if self.training_mode:
+            return Ranking()
+        return torch.ones(2)
+
+
+class Ranking:
+    def __init__(self):
+        self.weight = torch.ones(2, dtype=torch.float64, device="mps")
+"""
+
+
+@pytest.mark.parametrize(("given", "codes"), [("3", []), ("3, True", ["MPS401"])])
+def test_what_another_method_than_the_constructor_keeps_is_what_its_calls_give(
+    cli: Cli, project: Path, given: str, codes: list[str]
+) -> None:
+    call = f"(lambda made: (made.initialize({given}), made.start()))(model.Model())"
+    assert _codes(cli, project, _LATER, run=call) == codes
+
+
+def test_what_a_class_of_the_same_line_sets_may_be_it(cli: Cli, project: Path) -> None:
+    derived = _LATER.replace("class Model:", "class Model(Other):")
+    call = "(lambda made: (made.initialize(3), made.start()))(model.Model())"
+    assert _codes(cli, project, derived, run=call) == ["MPS401"]
+
+
+_MADE = """
+import torch
+import model
+
+
+def build(path, ranked=False):
+    if ranked:
+        return model.Ranking()
+    return model.Plain()
+"""
+_RANKING = """
+import torch
+
+
+class Plain:
+    pass
+
+
+class Ranking:
+    def __init__(self):
+        self.weight = torch.ones(2, dtype=torch.float64, device="mps")
+"""
+
+
+@pytest.mark.parametrize(("given", "codes"), [("3", []), ("3, ranked=True", ["MPS401"])])
+def test_a_class_that_only_a_closed_arm_of_another_file_makes_is_made_by_nobody(
+    cli: Cli, project: Path, given: str, codes: list[str]
+) -> None:
+    (project / "making.py").write_text(_MADE)
+    (project / "run.py").write_text(f"import making\n\nprint(making.build({given}))\n")
+    assert _codes(cli, project, _RANKING) == codes
+
+
+def test_who_asks_where_a_function_is_written_does_not_call_it(cli: Cli, project: Path) -> None:
+    (project / "where.py").write_text(
+        "import inspect\nimport model\n\nprint(inspect.getfile(model.fit))\n"
+    )
+    assert _codes(cli, project, _FUNCTION, run="model.fit(1, 2)") == []

@@ -11,9 +11,9 @@ torch: `subprocess.run(["nvidia-smi"])` and its like, an item of `GPUtil.getAvai
 
 ## Why is this bad?
 They raise `AssertionError: Torch not compiled with CUDA enabled` (`set_device`: AttributeError).
-`device_count()` answers 0: a division by it raises `ZeroDivisionError`, nothing is spawned, and a
-`DataLoader` refuses a batch size that is multiplied by it. Without the driver's program
-`subprocess` raises `FileNotFoundError`, and GPUtil lists no GPU.
+`device_count()` answers 0: a division by it raises `ZeroDivisionError`, or makes a tensor infinite,
+nothing is spawned, and a `DataLoader` refuses a batch size that is multiplied by it. Without the
+driver's program `subprocess` raises `FileNotFoundError`, and GPUtil lists no GPU.
 Behind a needless `assert torch.cuda.is_available()` (cuda-required), `set_device` and the count are
 what is in a Mac's way next; the finding there points at each `set_device`.
 
@@ -29,7 +29,7 @@ if torch.cuda.is_available():
 
 ## What is not flagged
 Guarded calls, calls below a `try`, a count of 0 that is replaced (`device_count() or 1`), asked
-about (`256 // n if n else 256`) or whose error is caught, any other use of
+about (`256 // n if n else 256`) or whose error is caught, a tensor's remainder, any other use of
 `torch.cuda.device_count()`, what comes to 0 for want of GPUs only in processes that are started for
 each of them,
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
@@ -92,6 +92,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.gpus.no_gpus import (
     COUNT,
     DIVISION,
+    INFINITE,
     NOBODY_SPAWNED,
     Harm,
     harm_of_none,
@@ -135,6 +136,7 @@ _NAMES = [
     "profiler.start",
     "profiler.stop",
 ]
+_DIVISIONS = (DIVISION, INFINITE)
 _STAYING = "CUDA devices that no fix selects anew"
 _MOST_PLACES = 8
 """So many places where a count does harm are named beside it."""
@@ -196,6 +198,7 @@ def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             event.call.func,
             f"{COUNT}() is 0 where there is no CUDA: {harms[0].text}",
+            severity=_severity(harms),
             confidence=_confidence(context, event.call, harms),
             labels=(*_elsewhere(context, event.call, harms), *context.refused(event)),
             by_request=harms[0].text == NOBODY_SPAWNED,
@@ -208,6 +211,7 @@ def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
                 rule,
                 answer,
                 f"the number of CUDA's devices is 0 where there is no CUDA: {harms[0].text}",
+                severity=_severity(harms),
                 confidence=_confidence(context, answer, harms),
                 labels=_elsewhere(context, answer, harms),
             )
@@ -225,6 +229,12 @@ def _foreseen(context: Context, event: Event) -> list[Harm]:
     return [harm]
 
 
+def _severity(harms: list[Harm]) -> Severity:
+    """A number that is infinite ends nothing."""
+    infinite = all(harm.text == INFINITE for harm in harms)
+    return Severity.IGNORES if infinite else Severity.BREAKS
+
+
 def _confidence(context: Context, count: ast.expr, harms: list[Harm]) -> Confidence:
     """Certain, but for what only shares something out among processes: their numbers, in the
     function that counts, or what it has handed on, where that is done under a test."""
@@ -233,7 +243,7 @@ def _confidence(context: Context, count: ast.expr, harms: list[Harm]) -> Confide
     def is_of_several(harm: Harm) -> bool:
         if context.index.function(harm.at) is own:
             return is_of_processes(harm, context.index.parents)
-        return harm.text == DIVISION and not is_done_by_all(context, harm.at)
+        return harm.text in _DIVISIONS and not is_done_by_all(context, harm.at)
 
     return Confidence.INFERRED if all(map(is_of_several, harms)) else Confidence.CERTAIN
 
@@ -248,7 +258,7 @@ def _is_for_others(context: Context, call: ast.Call) -> bool:
 def _elsewhere(context: Context, count: ast.expr, harms: list[Harm]) -> tuple[Label, ...]:
     """Where the 0 does harm, if that is on another line: each of these is in a Mac's way."""
     places = [harm.at for harm in harms]
-    if any(harm.text != DIVISION for harm in harms):
+    if any(harm.text not in _DIVISIONS for harm in harms):
         places += products_of(context, count)
     labels = {
         label.row: label

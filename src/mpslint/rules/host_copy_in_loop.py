@@ -43,7 +43,9 @@ Copies under a test of the step, the rank or a verbosity switch, after the loop,
 loops that need what they copy, or make it only when they are asked to (`if args.save:`), that draw
 what they keep, free memory, take the time or have a tokenizer make texts of a tensor
 (`batch_decode`); what a step switches off in a function that it calls (`run(batch, save=False)`);
-what goes to the next `step(...)` of an environment, or to a method of the object that gave the
+what goes to the next `step(...)` of an environment, or to whatever method of an object that began
+what the loop goes through and answers with what its next turn is about (`state = world.begin()`;
+`state, reward = world.act(action)`), or to a method of the object that gave the
 batch (priorities of a replay buffer) whose class works through it in Python or by NumPy; one copy
 in a forward pass outside loops of what the pass has computed (most is for what works on the host);
 `.to("cpu", non_blocking=True)`; parts that a turn shows, draws or writes to a file, or of what a
@@ -76,6 +78,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose.purpose import in_cpu_arm
 from mpslint.semantics.purpose.test_code import only_tests_run
+from mpslint.semantics.reads.asked_by_environments import is_asked_for
 from mpslint.semantics.reads.batch_outputs import (
     is_evaluation,
     is_joined,
@@ -145,7 +148,7 @@ def _in_forward_passes(context: Context, rule: Rule, told: set[int]) -> Iterator
     calls = [
         call
         for call in calls
-        if not _is_asked_for(context, call)
+        if not is_asked_for(context, call)
         and not any(context.index.within(call, node) for node in as_numbers)
     ]
     found = [
@@ -437,7 +440,7 @@ def _copies(context: Context) -> Iterator[Step]:
         if isinstance(turns, FUNCTIONS) and parameters_given(context, turns):
             if not is_small(context, tensor):
                 continue  # Who calls it has it draw, save or score what comes to the host.
-        if turns is None or _is_asked_for(context, call):
+        if turns is None or is_asked_for(context, call):
             continue
         known = is_device_tensor(context, tensor) or _copied_for_numpy(context, call)
         if known or (call.func.attr == "cpu" and is_made_of_handed(context, tensor)):
@@ -471,22 +474,6 @@ def _copied_by_who_knows(context: Context, call: ast.Call) -> bool:
     value = context.values.of(call.func.value)
     unknown = value.kind in (Kind.UNKNOWN, Kind.TENSOR) and value.devices is None
     return unknown and context.placement.program_uses_devices
-
-
-def _is_asked_for(context: Context, call: ast.Call) -> bool:
-    """Whether the copy, or the name that it is given, goes to a `step(...)`: what the next step of
-    an environment asks for cannot wait."""
-    statement = context.index.statement(call)
-    names = {
-        target.id
-        for target in (statement.targets if isinstance(statement, ast.Assign) else ())
-        if isinstance(target, ast.Name)
-    }
-    return any(
-        context.index.within(call, given) or (isinstance(given, ast.Name) and given.id in names)
-        for step in context.index.calls.get("step", ())
-        for given in step.args
-    )
 
 
 def _waits(call: ast.Call) -> bool:

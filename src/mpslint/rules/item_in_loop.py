@@ -70,19 +70,19 @@ Reads under a test of the step (`if step % 50 == 0`, `if step == last`, `if step
 of `match step % 50`, by a name for such a test as well), of the time that has passed since (`if
 time.time() - last > 10: last = time.time()`), of `logging.DEBUG`, of the rank or of a verbosity
 switch, in an error path or the arm of a test for NaN (`if loss.isnan().any():`), behind `if step %
-n: continue`; after the loop; of gradients in what few
-steps alone, or nobody, is seen to call, and of a module that was moved to the CPU; in the arm that
-one turn alone comes to (`if i == 0`); beside a test that the turn makes of the same tensor to go on
-(`if loss < best: best = loss`), which waits anyway; once per epoch, also where an epoch is one step
-and what is read is printed; in evaluation loops what the turn itself needs, or prints alone, and
-what is read beside a copy that it needs anyway (but for reads element by element); tensors known to
-be on the CPU and programs that never use another device (a file that trains what its callers hand
-it says nothing of that); values that are no tensors of torch (NumPy scalars, pandas, dictionaries'
-`.items()`); loops that wait on purpose at every step (`synchronize`, or a helper of the file that
-does so); functions that hand to NumPy as it is what comes from out of sight, since that is on the
-CPU then; in a forward pass, a read outside loops (a length that a shape needs) but for that of a
-parameter or buffer, arms for predictions alone (`if not self.training`), what is known to lie on
-the CPU.
+n: continue`; after the loop; of gradients in what few steps alone, or nobody, is seen to call, and
+of a module that was moved to the CPU; in the arm that one turn alone comes to (`if i == 0`); beside
+a test that the turn makes of the same tensor to go on (`if loss < best: best = loss`), which waits
+anyway; of an action that an environment answers with the next state (`state, reward, done, _ =
+env.step(action.item())`); once per epoch, also where an epoch is one step and what is read is
+printed; in evaluation loops what the turn itself needs, or prints alone, and what is read beside a
+copy that it needs anyway (but for reads element by element); tensors known to be on the CPU and
+programs that never use another device (a file that trains what its callers hand it says nothing of
+that); values that are no tensors of torch (NumPy scalars, pandas, dictionaries' `.items()`); loops
+that wait on purpose at every step (`synchronize`, or a helper of the file that does so); functions
+that hand to NumPy as it is what comes from out of sight, since that is on the CPU then; in a
+forward pass, a read outside loops (a length that a shape needs) but for that of a parameter or
+buffer, arms for predictions alone (`if not self.training`), what is known to lie on the CPU.
 
 ## Fix safety
 Unsafe: the sum is kept on the device in the tensor's precision instead of in a Python float.
@@ -105,6 +105,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.loops.loops import Loop
 from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.reads.asked_anyway import is_asked_anyway
+from mpslint.semantics.reads.asked_by_environments import is_asked_for
 from mpslint.semantics.reads.batch_outputs import is_evaluation
 from mpslint.semantics.reads.element_reads import ElementRead, element_reads
 from mpslint.semantics.reads.gathering import gathered
@@ -221,7 +222,7 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):
         return
     for run in first_of_runs(context, list(reads_at_steps(context))):
-        if any(is_asked_anyway(context, read) for read in run):
+        if any(is_asked_anyway(context, read) or is_asked_for(context, read.node) for read in run):
             continue
         reads = [*reads_ahead(context, run[0]), *run]
         count = most_in_one_turn(context, reads)

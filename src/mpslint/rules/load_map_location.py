@@ -26,7 +26,8 @@ this machine wrote itself: in tests, in buffers, by `torch.save` (or as the copy
 same place earlier in the same function, however the place is spelled (`path.as_posix()`), by
 somebody's `save` that is told the place, or by a helper of the project that this has called
 (`torch.jit.save` as well, and Lightning's `best_model_path` once `fit` has run), at an earlier turn
-of a loop where an error is repaired, or that saves each turn's own file by the same function
+of a loop where an error is repaired, by a function that is called before each call of the one that
+reads (`train()`, then `test()`), or that saves each turn's own file by the same function
 (`path_of(epoch)`), or in a cell of a notebook. What this file, or one beside it, saves after
 `.cpu()`, or in functions that all callers tell to work on the CPU, or makes of numbers and NumPy
 arrays alone, as what any program of the project saves of its options under the same file name; what

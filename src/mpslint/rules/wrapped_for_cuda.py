@@ -8,8 +8,8 @@ only.
 Without the wrapper the model has no `.module`: AttributeError, on a Mac as on a machine without a
 GPU.
 
-One statement that asks for it several times is one finding, with the further reads as related
-places.
+All that is read of what one wrapper wraps is one finding, with the further reads as related places:
+one change at the wrapper settles them.
 
 ## Example
 ```python
@@ -61,7 +61,7 @@ from mpslint.semantics.worlds.events import Event, Kind
     unfixed="whether the wrapper goes, or the read asks for it, is for its author to say",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    found: dict[ast.stmt, list[Event]] = {}
+    found: dict[ast.AST, list[Event]] = {}
     seen: set[ast.AST] = set()
     for event in context.worlds.events(Kind.UNWRAPPED):
         if not event.on_mac or event.node in seen or _is_tried(context, event.node):
@@ -69,7 +69,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if _is_looked_at(context, event.node):
             continue
         seen.add(event.node)
-        found.setdefault(context.index.statement(event.node), []).append(event)
+        # One change at the wrapper settles all that is read of what it wraps.
+        found.setdefault(event.use or context.index.statement(event.node), []).append(event)
     for events in found.values():
         first, *more = sorted(events, key=lambda event: context.source.span(event.node))
         labels = (context.label(first.use, "wrapped only here"),) if first.use else ()

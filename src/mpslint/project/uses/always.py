@@ -22,6 +22,7 @@ class Always:
     def __init__(self, mentions: Mentions, elsewhere: Elsewhere) -> None:
         self._mentions = mentions
         self._elsewhere = elsewhere
+        mentions.alive.ask_calls(self.refuse)
 
     def refuse(
         self, path: str, given: Given, outcome: Outcome, kept: str, steps: int = _MOST_STEPS

@@ -25,6 +25,7 @@ from mpslint.project.uses.named_by_text import Texts, has_text, word_of
 from mpslint.project.uses.namesakes import is_namesake
 from mpslint.project.uses.nowhere import Nowhere
 from mpslint.project.uses.offered import Offered
+from mpslint.project.uses.own_names import is_of_own_class, read
 from mpslint.project.uses.taken_by_text import TakenByText, is_found_from_inside, takers
 from mpslint.project.uses.tries import Tries
 from mpslint.project.uses.unreached import Unreached
@@ -59,7 +60,7 @@ class Mentions:
         self._texts = Texts(modules, self._taken)
         self._offered = Offered(modules)
         self._live = LiveUses(self.uses)
-        self._alive = LiveUses(self.uses, alive=True)
+        self.alive = LiveUses(self.uses, alive=True)
         self._leading = leading = Leading(modules, self._taken)
         self.unreached = Unreached(projects, modules, self._published, self._offered, leading)
         importable = self._importable = Importable(projects, modules)
@@ -93,7 +94,7 @@ class Mentions:
                 return True, told
         holding = frozenset(self._modules.holding_alone(whole.modules, word_of(name)))
         files, parsed, nobodys = whole.files, 0, []
-        live = self._alive if alive else self._live
+        live = self.alive if alive else self._live
         for other in whole.modules:
             if other == path:
                 continue
@@ -222,12 +223,12 @@ class Mentions:
             for alias in node.names:
                 if alias.name in (name, "*") and self._may_be(here, module, path):
                     is_star = alias.name == "*"
-                    read = _read(context, name if is_star else alias.asname or name)
-                    if is_star and not read and not self._elsewhere.is_imported(here):
+                    own = read(context, name if is_star else alias.asname or name)
+                    if is_star and not own and not self._elsewhere.is_imported(here):
                         continue  # A program, or a test: nobody has it from there.
-                    if is_star or not read:
+                    if is_star or not own:
                         return True  # It may be there for others.
-                    found += read
+                    found += own
         found += [
             use
             for use in context.index.attributes.get(name, ())
@@ -402,10 +403,12 @@ class Mentions:
         """Where a file may have a method of another; None: somebody may look it up by a text."""
         if has_text(context, name, self._texts.other_owner(whole, path, name)):
             return None
+        definer = self._modules.context(path, self._elsewhere)
         return [
             use
             for use in context.index.attributes.get(name, ())
             if self._may_mean(context, use, path, method=True)
+            and not is_of_own_class(context, use, definer, self._may_be_of_project)
         ]
 
     def _mentions(
@@ -438,11 +441,11 @@ class Mentions:
             ):
                 if hands_on and installed:
                     return None
-                found += _read(context, bound)
+                found += read(context, bound)
         if name not in context.names.module.bindings:
             found += [
                 use
-                for use in _read(context, name)
+                for use in read(context, name)
                 if context.names.owner(name, use) is None
                 and ((known := context.resolve(use)) is None or self._is_from(here, known, path))
             ]
@@ -494,7 +497,3 @@ class Mentions:
         own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
         ending = os.sep + module.lstrip(".").replace(".", os.sep)
         return own.endswith(ending) or os.path.dirname(own).endswith(ending)
-
-
-def _read(context: Context, name: str) -> list[ast.Name]:
-    return [use for use in context.index.names.get(name, ()) if isinstance(use.ctx, ast.Load)]

@@ -13,6 +13,7 @@ from mpslint.semantics.purpose.caught_errors import is_caught
 from mpslint.semantics.purpose.purpose import starts_nccl
 from mpslint.semantics.syntax.expressions import argument, last_name
 from mpslint.semantics.syntax.index import FUNCTIONS
+from mpslint.semantics.terms.value import Kind as Values
 from mpslint.semantics.worlds.events import DIVIDES, SETS_RATE, SIZES_BATCHES, Kind
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 COUNT = "torch.cuda.device_count"
 DIVISION = "raises ZeroDivisionError"
+INFINITE = "a tensor that is divided by it is infinite"
 NOBODY_SPAWNED = "no process is spawned"
 EMPTY_BATCHES = "a DataLoader refuses batches of 0"
 _LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -56,9 +58,14 @@ def known_harms(context: Context) -> dict[ast.expr, list[Harm]]:
             continue
         if _in_its_loop(context, at):
             continue
+        text: str | None = _TEXTS[event.name]
+        if isinstance(event.node, ast.BinOp | ast.AugAssign):
+            text = _harm_of_division(context, event.node)
+        if text is None:
+            continue
         for test in event.tests:
             if is_count(context, test) or test in context.worlds.run.kept_answers:
-                found.setdefault(test, []).append(Harm(_TEXTS[event.name], at))
+                found.setdefault(test, []).append(Harm(text, at))
     return found
 
 
@@ -233,9 +240,9 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
     if isinstance(parent, ast.BinOp) and parent.right is node:
         divides = isinstance(parent.op, ast.Mod | ast.Div | ast.FloorDiv)
         if divides and not _is_text(parent.left) and not _in_its_loop(context, node):
-            if is_caught(context, parent, "ZeroDivisionError"):
-                return None
-            return DIVISION
+            harm = _harm_of_division(context, parent)
+            caught = harm == DIVISION and is_caught(context, parent, "ZeroDivisionError")
+            return None if caught else harm
     if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
         # A script that never asks for CUDA is for GPUs alone: there is nothing it could spawn.
         asks = next(context.calls_of("torch.cuda.is_available"), None) is not None
@@ -249,6 +256,14 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
         if word == "Pool" or (isinstance(function, ast.Name) and function.id == "Pool"):
             return "a pool of no processes raises ValueError"
     return None
+
+
+def _harm_of_division(context: Context, division: ast.BinOp | ast.AugAssign) -> str | None:
+    """What a 0 does to what is divided by it: a tensor raises nothing, be it of fractions."""
+    divided = division.left if isinstance(division, ast.BinOp) else division.target
+    if context.values.of(divided).kind is not Values.TENSOR:
+        return DIVISION
+    return INFINITE if isinstance(division.op, ast.Div) else None
 
 
 def _is_replaced(parent: ast.AST, count: ast.expr) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from mpslint.semantics.destinations.given_the_cpu import stays_on_the_cpu
 from mpslint.semantics.names.unpacked import bound_part
 from mpslint.semantics.saved.best_so_far import keeps_the_best
+from mpslint.semantics.saved.called_first import comes_first
 from mpslint.semantics.saved.copies import copies
 from mpslint.semantics.saved.file_names import pattern_of, spelling_of
 from mpslint.semantics.saved.kept_numbers import is_made_of_numbers
@@ -61,6 +62,9 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
             for step in steps
         ):
             return True
+        if owner is not None and function is not None and comes_first(context, owner, function):
+            if not only_fills_a_gap(context, writer, spelling_of(context, target, named=True)):
+                return True
     if source is None:
         return False
     file = opened(context, source)

@@ -1,8 +1,8 @@
 """Devices and tensor types that are chosen under a name which nobody reads: they place nothing.
 
 `device = torch.device("cuda" if torch.cuda.is_available() else "cpu")` is copied from file to file;
-where the module itself never reads the name, and no other file of the project takes it from there,
-no tensor hangs on it.
+where the module itself never reads the name, or only in functions that nobody uses, and no other
+file of the project takes it from there, no tensor hangs on it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.uses.known_bases import has_own_methods
+from mpslint.semantics.uses.leftovers import is_leftover
 from mpslint.semantics.uses.read_by_text import reads_all_attributes, reads_by_text
 from mpslint.semantics.uses.replaced_options import is_replaced_option
 from mpslint.semantics.uses.unread_options import is_unread_option
@@ -65,9 +66,10 @@ def _is_idle(context: Context, statement: ast.stmt) -> bool:
 
 
 def _is_in_idle(context: Context, statement: ast.stmt, use: ast.Name) -> bool:
-    """Whether a name is bound by the module itself, or read for another that nobody reads."""
+    """Whether a name is bound by the module itself, or read for another that nobody reads, or in
+    what nobody uses."""
     if context.index.function(use) is not None:
-        return False
+        return isinstance(use.ctx, ast.Load) and is_leftover(context, use.lineno)
     if isinstance(use.ctx, ast.Store):
         return True
     return use.lineno > (statement.end_lineno or 0) and is_idle_device(context, use.lineno)

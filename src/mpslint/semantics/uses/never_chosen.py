@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mpslint.facts.priors import is_set_by_libraries
 from mpslint.semantics.elsewhere.elsewhere import Given, Outcome
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
-from mpslint.semantics.syntax.methods import method_of
 from mpslint.semantics.syntax.parameters import positional_parameters
-from mpslint.semantics.uses.defined import asked_for, definitions_around
+from mpslint.semantics.uses.defined import Defined, asked_for, definitions_around
+from mpslint.semantics.uses.known_bases import line
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -24,14 +24,22 @@ _SETTERS = ("setattr", "__setattr__", "__dict__", "vars")
 """What sets attributes by other texts than their names."""
 
 
-def is_never_chosen(context: Context, row: int) -> bool:
-    """Whether a line stands in an arm of a test that comes out otherwise in all calls."""
-    if context.elsewhere is None:
+class Calls(Protocol):
+    """Who knows what the project's calls give."""
+
+    def refuses(self, path: str, given: Given, outcome: Outcome, kept: str) -> bool: ...
+
+
+def is_never_chosen(context: Context, row: int, others: Calls | None = None) -> bool:
+    """Whether a line stands in an arm of a test that comes out otherwise in all calls, as `others`
+    tell of these: the rest of the project, unless somebody else is named."""
+    others = others if others is not None else context.elsewhere
+    if others is None:
         return False
     for defined in definitions_around(context, row):
         if isinstance(defined.node, FUNCTIONS):
             for test, outcome in _tests(defined.node, row):
-                if _is_refused(context, defined.node, defined.owner, test, outcome):
+                if _is_refused(context, others, defined, test, outcome):
                     return True
     return any(
         _is_shut(context, function, row)
@@ -119,27 +127,26 @@ def _parts(test: ast.expr, outcome: bool) -> Iterator[tuple[ast.expr, bool]]:
 
 
 def _is_refused(
-    context: Context,
-    function: FunctionNode,
-    owner: ast.ClassDef | None,
-    test: ast.expr,
-    outcome: bool,
+    context: Context, others: Calls, defined: Defined, test: ast.expr, outcome: bool
 ) -> bool:
     """Whether a test asks for a parameter, or for what a constructor keeps of one, and comes out
     otherwise in all calls."""
+    function, owner = defined
+    assert isinstance(function, FUNCTIONS)
     test, asked_of = _compared(test, outcome)
     if isinstance(test, ast.Name):
-        return _is_answered(context, function, test, asked_of, "")
+        return _is_answered(context, others, function, test, asked_of, "")
     if not isinstance(test, ast.Attribute) or owner is None:
         return False
-    maker = method_of(owner, "__init__")
     held = _kept(context, owner, test)
-    if maker is None or held is None or context.index.function(held) is not maker:
+    maker = context.index.function(held) if held is not None else None
+    if held is None or maker is None or context.index.parents[maker] is not owner:
         return False
-    if isinstance(held, ast.Constant):
+    if isinstance(held, ast.Constant) and maker.name == "__init__":
         return asked_of.refuses(held.value) and not _may_be_set(context, test.attr)
     return any(
-        isinstance(name, ast.Name) and _is_answered(context, maker, name, asked_of, test.attr)
+        isinstance(name, ast.Name)
+        and _is_answered(context, others, maker, name, asked_of, test.attr)
         for name, _ in _of_kept(held, asked_of)
     )
 
@@ -151,8 +158,9 @@ def _may_be_set(context: Context, attribute: str) -> bool:
         context.index.names.get(name) or context.index.attributes.get(name) for name in _SETTERS
     ):
         return True
-    assert context.elsewhere is not None
-    return context.elsewhere.changes_objects(context.source.path, "", frozenset({attribute}))
+    return context.elsewhere is None or context.elsewhere.changes_objects(
+        context.source.path, "", frozenset({attribute})
+    )
 
 
 def _compared(test: ast.expr, outcome: bool) -> tuple[ast.expr, Outcome]:
@@ -173,14 +181,18 @@ def _of_kept(held: ast.expr, asked_of: Outcome) -> Iterator[tuple[ast.expr, bool
 
 
 def _is_answered(
-    context: Context, function: FunctionNode, name: ast.Name, asked_of: Outcome, kept: str
+    context: Context,
+    others: Calls,
+    function: FunctionNode,
+    name: ast.Name,
+    asked_of: Outcome,
+    kept: str,
 ) -> bool:
     """Whether what a parameter of the function is says otherwise in all calls."""
     asked = _parameter(context, function, name)
     if asked is None:
         return False
-    assert context.elsewhere is not None
-    return context.elsewhere.refuses(context.source.path, asked, asked_of, kept)
+    return others.refuses(context.source.path, asked, asked_of, kept)
 
 
 def _parameter(context: Context, function: FunctionNode, name: ast.Name) -> Given | None:
@@ -217,9 +229,35 @@ def _kept(context: Context, owner: ast.ClassDef, attribute: ast.Attribute) -> as
     stores = [
         use
         for use in context.index.attributes.get(attribute.attr, ())
-        if not isinstance(use.ctx, ast.Load)
+        if not isinstance(use.ctx, ast.Load) and not _is_of_stranger(context, use, owner)
     ]
     if len(stores) != 1 or context.index.enclosing(stores[0], ast.ClassDef) is not owner:
         return None
+    if any(_binds(item, attribute.attr) for item in owner.body):
+        return None
     statement = context.index.parents[stores[0]]
     return statement.value if isinstance(statement, ast.Assign) else None
+
+
+def _is_of_stranger(context: Context, store: ast.Attribute, owner: ast.ClassDef) -> bool:
+    """Whether an attribute is set of `self` in a class that has nothing in common with another one
+    of the file: neither is derived from the other, and no class from both."""
+    setter = context.index.enclosing(store, ast.ClassDef)
+    if setter is None or setter is owner:
+        return False
+    if not isinstance(store.value, ast.Name) or store.value.id != "self":
+        return False
+    return not any(
+        {setter, owner} <= {known for _, known, _ in line(context, item)} | {item}
+        for item in context.index.of(ast.ClassDef)
+    )
+
+
+def _binds(statement: ast.stmt, name: str) -> bool:
+    """`training = False` in the body of a class."""
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        targets = [statement.target]
+    return any(isinstance(item, ast.Name) and item.id == name for item in targets)

@@ -42,6 +42,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     cases_of,
     one,
+    pack,
 )
 
 _EFFECTS = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
@@ -153,6 +154,23 @@ class Branches(Expressions):
             frame.mask = mask
             self.owned(m1 | m2)
         frame.env = self.merge(env, m1, e1, m2, e2, tests if parts else NO_TESTS)
+        ended = yes & MACS and not m1 & MACS and m1 & NVIDIA
+        if ended and m2 & MACS and starts_group(node.body):
+            self._settle(node.test, holds=False)
+
+    def _settle(self, test: ast.expr, *, holds: bool) -> None:
+        """A switch by which processes join a group of NCCL's is off on a Mac that goes on."""
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, holds = test.operand, not holds
+        key = self.key(test) if isinstance(test, ast.Name | ast.Attribute) else None
+        if key is None:
+            return
+        recording, self.recording = self.recording, False
+        asked = self.eval(test)
+        self.recording = recording
+        answer = Atom(CONST, holds)
+        known = pack([(MACS, answer), *cases_of(asked, ALL & ~MACS)])
+        self.refine([(key, known)])
 
     def _branch(self, branch: list[ast.stmt], worlds: int, fork: int) -> bool:
         """Runs an arm; whether all Macs that take it end in what only CUDA has."""

@@ -28,6 +28,7 @@ from mpslint.semantics.worlds.operators import (
     bitwise_or,
     divided,
     element,
+    goes_on_as_word,
     logical_and,
     logical_not,
     logical_or,
@@ -113,7 +114,9 @@ class Expressions(Names):
             if match:
                 return Atom(DEVICE, match.group(1), node)
         elif isinstance(first, ast.FormattedValue):
-            if one(values[0], self.frame.mask).kind == DEVICE:
+            after = node.values[1] if len(node.values) > 1 else None
+            ends = not (isinstance(after, ast.Constant) and goes_on_as_word(after.value))
+            if ends and one(values[0], self.frame.mask).kind == DEVICE:
                 return values[0]
         return ON_HOST
 

@@ -100,10 +100,16 @@ def negative(atom: Atom) -> Atom:
     return atom if atom.kind in (TENSOR, ARRAY, DEVICE) or kind_of(atom) is not None else UNK
 
 
+def goes_on_as_word(text: object) -> bool:
+    """Whether what stands behind the name of a device makes another word of it:
+    `device + "_time_total"`. A number may follow, or a colon."""
+    return isinstance(text, str) and text != "" and text[0] != ":" and not text[0].isdigit()
+
+
 def arithmetic(a: Atom, b: Atom) -> Atom:
     """`a + b` and its like."""
     if a.kind == DEVICE:  # "cuda:" + str(i), "cuda:%d" % i
-        return a
+        return ON_HOST if b.kind == CONST and goes_on_as_word(b.v) else a
     if a.kind == TENSOR or b.kind == TENSOR:
         left, right = (a, b) if a.kind == TENSOR else (b, a)
         if right.kind == TENSOR and right.v[0] != left.v[0]:

@@ -72,6 +72,8 @@ _TAKING_A_DEVICE = frozenset(
 _TAKING_ANY = ("autograd.", "utils.", "save", "nn.utils.", "equal", "distributed.", "is_tensor")
 """Below `torch.`: what takes tensors of several devices."""
 
+_PROFILER = "torch.profiler.profile"
+_OF_A_GPU = ("cuda.set_device", "cuda.device")
 _NOT_MODULES = ("nn.functional.", "nn.utils.", "nn.init.", "nn.parameter.")
 
 
@@ -84,9 +86,11 @@ class TorchCalls(Makers, Calls):
         short = name[6:]
         if short in facts.DEVICE_MAKERS:
             return self.make_device(args, keywords)
-        self.emit(
-            Kind.CALLED, node, name=name, use=ref.node if isinstance(ref.node, ast.AST) else None
-        )
+        worlds = self.frame.mask
+        if args and short in _OF_A_GPU:
+            worlds &= ~_of_no_gpu(args[0], worlds)
+        used = ref.node if isinstance(ref.node, ast.AST) else None
+        self.emit(Kind.CALLED, node, name=name, use=used, worlds=worlds)
         if short.startswith("cuda."):
             return self._cuda(name, short[5:], node, args, keywords, ref)
         if short.startswith("mps."):
@@ -132,6 +136,9 @@ class TorchCalls(Makers, Calls):
             return UNK
         if name == "torch.set_default_tensor_type":
             self._default_type(node, args)
+            return UNK
+        if name == _PROFILER and self.frame.refused and _records_cuda(args, keywords):
+            self.owned(NVIDIA)  # Who refuses other machines is about CUDA's kernels.
             return UNK
         if name == "torch.distributed.is_initialized" and not self.names_gloo:
             return self._has_group(node)
@@ -465,6 +472,22 @@ def _process_names(scope: ast.AST) -> frozenset[str]:
             for name in names:
                 bound[name] = bound.get(name, True) and is_number
     return frozenset(name for name, is_number in bound.items() if is_number)
+
+
+def _records_cuda(args: list[Value], keywords: Env) -> bool:
+    """`activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]`"""
+    given = one(keywords.get("activities", args[0] if args else UNK), ALL)
+    items = given.v if given.kind == SEQUENCE else ()
+    return any(text_of(one(item, ALL)).endswith(".ProfilerActivity.CUDA") for item in items)
+
+
+def _of_no_gpu(number: Value, worlds: int) -> int:
+    """The worlds in which the number of a GPU is below 0: nothing is set then, nor asked."""
+    none = 0
+    for here, atom in cases_of(number, worlds):
+        if atom.kind == CONST and type(atom.v) is int and atom.v < 0:
+            none |= here
+    return none
 
 
 def _within(wrapper: ast.Call, atom: Atom) -> Atom:

@@ -84,9 +84,9 @@ class TorchCalls(Makers, Calls):
         short = name[6:]
         if short in facts.DEVICE_MAKERS:
             return self.make_device(args, keywords)
-        self.emit(
-            Kind.CALLED, node, name=name, use=ref.node if isinstance(ref.node, ast.AST) else None
-        )
+        use = ref.node if isinstance(ref.node, ast.AST) else None
+        worlds = self.frame.mask & ~_idle(short, args, keywords)
+        self.emit(Kind.CALLED, node, worlds=worlds, name=name, use=use)
         if short.startswith("cuda."):
             return self._cuda(name, short[5:], node, args, keywords, ref)
         if short.startswith("mps."):
@@ -453,6 +453,19 @@ def process_number(node: ast.expr) -> bool:
         if word is not None and names_process(word):
             return True
     return False
+
+
+def _idle(short: str, args: list[Value], keywords: Env) -> int:
+    """The worlds in which a GPU is set by a number below 0: torch does nothing then, and a program
+    writes -1 for the CPU."""
+    if short != "cuda.set_device":
+        return 0
+    number = args[0] if args else keywords.get("device", UNK)
+    return sum(
+        mask
+        for mask, atom in cases_of(number)
+        if atom.kind == CONST and type(atom.v) is int and atom.v < 0 and not atom.maybe
+    )
 
 
 def _process_names(scope: ast.AST) -> frozenset[str]:

@@ -405,8 +405,8 @@ def _from_host(context: Context, given: ast.expr) -> Fix | None:
     """The CPU, from where all is copied into what is there, in place of one of several GPUs."""
     if not is_read_to(context, given):
         return None
-    while isinstance(choice := context.index.parents[given], ast.IfExp):
-        given = choice
+    while isinstance(around := context.index.parents[given], ast.IfExp):
+        given = around
     if holds_comment(context.source, *context.source.span(given)):
         return None
     mark = quote(context.source)

@@ -315,7 +315,7 @@ def _convert(
 
 
 def _loses_comment(context: Context, call: ast.Call) -> bool:
-    """Whether a comment stands in a call outside of its arguments, which stay as they are written."""
+    """Whether a comment stands in a call outside of its arguments, which stay as they are."""
     source = context.source
     at, end = source.span(call.func)[1], source.span(call)[1]
     for argument in call.args:

@@ -38,7 +38,8 @@ Safe: CUDA and the CPU keep float64. Where the device is a call that may not be 
 fix writes float32 for all devices and is unsafe. Unsafe as well where the tensor meets others that
 keep float64 (its dtype is a constant that more is made with; something of unknown dtype is moved to
 the same device and added; a model that is cast to float64 where it lies is called with it): the
-error would only move.
+error would only move. What `.cuda()` moves is told its dtype once that is `.to(device)`, in the
+same run.
 
 ## References
 - the strings of the torch 2.13 macOS binary; pytorch#122602 (closed as expected behaviour)

@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.patterns.followed_values import class_of
+from mpslint.patterns.followed_values import class_made, class_of
+from mpslint.semantics.names.bases import inherits
 from mpslint.semantics.syntax.expressions import keyword, last_name, root_of
 from mpslint.semantics.values.values import Kind
 
@@ -17,6 +18,7 @@ _OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
 """What only modules are asked for, among the things that have a `load_state_dict`."""
 _SETTING = ("eval", "train", "requires_grad_", "float", "half", "bfloat16", "double", "to", "cuda")
 """Methods of a module that give the module itself, and compute nothing with its parameters."""
+_MODULE = "torch.nn.Module"
 _NAMES = 2
 """`inner = wrapped.module` and `inner = inner._orig_mod`"""
 _WRAPPED = ("module", "_orig_mod")
@@ -125,11 +127,9 @@ def _copies(context: Context, receiver: ast.expr, names: int = _NAMES) -> bool:
     name does not speak of averages or buffers."""
     made = class_of(context, receiver)
     if made is not None:
-        where, owner = made
-        return where.values.is_module_class(owner) and not any(
-            isinstance(item, ast.FunctionDef) and item.name == "load_state_dict"
-            for item in owner.body
-        )
+        return _copies_as_modules_do(*made)
+    if isinstance(receiver, ast.Subscript) and _holds_modules(context, receiver.value):
+        return True
     if context.values.of(receiver).kind in (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER):
         return True
     if any(function.name == "load_state_dict" for function in context.index.functions()):
@@ -148,6 +148,45 @@ def _copies(context: Context, receiver: ast.expr, names: int = _NAMES) -> bool:
         and _copies(context, item.value, names - 1)
         for item in held
     )
+
+
+def _copies_as_modules_do(where: Context, owner: ast.ClassDef) -> bool:
+    is_module = where.values.is_module_class(owner) or inherits(
+        where, owner, lambda name: name == _MODULE or None
+    )
+    return is_module and not any(
+        isinstance(item, ast.FunctionDef) and item.name == "load_state_dict" for item in owner.body
+    )
+
+
+def _holds_modules(context: Context, table: ast.expr) -> bool:
+    """Whether a list is made of modules of the project alone: `[Net() for _ in range(n)]`."""
+    lists = _lists_given(context, table)
+    made = [
+        class_made(context, item)
+        for one in lists
+        for item in ([one.elt] if isinstance(one, ast.ListComp) else one.elts)
+    ]
+    return bool(made) and all(found is not None and _copies_as_modules_do(*found) for found in made)
+
+
+def _lists_given(context: Context, table: ast.expr) -> list[ast.ListComp | ast.List]:
+    """The lists that a name, or an attribute of an object of its class, is given; none where it may
+    be given anything else."""
+    given: list[ast.AST | None]
+    if isinstance(table, ast.Name):
+        given = [one.value for one in context.flow.reaching(table)]
+    else:
+        owner, spelled = context.index.enclosing(table, ast.ClassDef), ast.unparse(table)
+        given = [
+            parent.value if isinstance(parent, ast.Assign) and one in parent.targets else None
+            for one in context.index.attributes.get(getattr(table, "attr", ""), ())
+            if isinstance(one.ctx, ast.Store) and ast.unparse(one) == spelled
+            if context.index.enclosing(one, ast.ClassDef) is owner
+            for parent in [context.index.parents[one]]
+        ]
+    lists = [one for one in given if isinstance(one, ast.ListComp | ast.List)]
+    return lists if len(lists) == len(given) else []
 
 
 def _is_used_as_module(context: Context, spelled: str) -> bool:

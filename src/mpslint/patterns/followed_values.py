@@ -257,7 +257,13 @@ def _taken_elsewhere(context: Context, call: ast.Call, given: ast.AST) -> Taken 
 def class_of(context: Context, receiver: ast.expr) -> tuple[Context, ast.ClassDef] | None:
     """The class of the project that a variable holds an object of: `net = Net().cuda().eval()`."""
     held = context.flow.reaching(receiver) if isinstance(receiver, ast.Name) else ()
-    made = held[0].value if len(held) == 1 and held[0].kind == "assign" else None
+    return class_made(
+        context, held[0].value if len(held) == 1 and held[0].kind == "assign" else None
+    )
+
+
+def class_made(context: Context, made: ast.AST | None) -> tuple[Context, ast.ClassDef] | None:
+    """The class of the project of which an expression makes an object."""
     while (
         isinstance(made, ast.Call)
         and isinstance(made.func, ast.Attribute)

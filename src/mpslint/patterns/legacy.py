@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 
+_FILLING = frozenset(
+    {"bernoulli_", "exponential_", "fill_", "normal_", "random_", "uniform_", "zero_"}
+)
+"""Methods that put something else in place of all that a tensor holds."""
+
+
 class Alias(NamedTuple):
     """A name for the tensor type of whichever device is there."""
 
@@ -287,7 +293,7 @@ def _convert(
     parent = context.index.parents[use]
     if not isinstance(parent, ast.Call) or parent.keywords:
         return None
-    if holds_comment(source, *source.span(parent)):
+    if _loses_comment(context, parent):
         return None
     where = f"dtype={torch}.{dtype}, device={device.text}"
     if parent.func is use:
@@ -308,6 +314,18 @@ def _convert(
     return None
 
 
+def _loses_comment(context: Context, call: ast.Call) -> bool:
+    """Whether a comment stands in a call outside of its arguments, which stay as they are."""
+    source = context.source
+    at, end = source.span(call.func)[1], source.span(call)[1]
+    for argument in call.args:
+        first, last = source.span(argument)
+        if holds_comment(source, at, first):
+            return True
+        at = last
+    return holds_comment(source, at, end)
+
+
 def _sets_default(context: Context) -> bool:
     """Whether the file changes the type that tensors have by default, float32."""
     words = ("set_default_dtype", "set_default_tensor_type")
@@ -325,6 +343,32 @@ def _maker(context: Context, call: ast.Call) -> str | None:
     value = context.values.of(argument)
     if value.kind is Kind.NDARRAY:
         return "tensor"
-    if value.kind is Kind.NUMBER:
+    if value.kind is Kind.NUMBER or _is_shape(context, argument):
         return "empty"
+    if value.kind is Kind.UNKNOWN and _is_overwritten(context, call):
+        return "empty"  # Nobody hands on numbers that are thrown away at once.
     return None
+
+
+def _is_shape(context: Context, node: ast.expr) -> bool:
+    """`x.shape` and `x.size()` of a tensor; the shape of an array would be taken for numbers."""
+    if isinstance(node, ast.Call) and not node.args and not node.keywords:
+        held, name = node.func, "size"
+    else:
+        held, name = node, "shape"
+    return (
+        isinstance(held, ast.Attribute)
+        and held.attr == name
+        and context.values.of(held.value).kind is Kind.TENSOR
+    )
+
+
+def _is_overwritten(context: Context, call: ast.Call) -> bool:
+    """`torch.cuda.FloatTensor(size).uniform_()`"""
+    method = context.index.parents[call]
+    return (
+        isinstance(method, ast.Attribute)
+        and method.attr in _FILLING
+        and isinstance(around := context.index.parents[method], ast.Call)
+        and around.func is method
+    )

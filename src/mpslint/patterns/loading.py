@@ -359,15 +359,28 @@ def portable_map_location(context: Context, given: ast.expr) -> Fix | None:
     literal = next(
         (x for x in context.devices.literals if context.index.within(x.node, given)), None
     )
-    if literal is None or literal.computed_index or literal.ordinal:
+    if literal is None or holds_comment(context.source, start, end):
         return None
-    if holds_comment(context.source, start, end):
-        return None
+    if literal.computed_index or literal.ordinal:
+        return _from_host(context, given)
     found = reference(context, given, literal.ordinal)
     if found is None:
         return None
     edits: tuple[Edit, ...] = (*found.edits, replace(context.source, given, found.text))
     return doubtful(Fix("Load to the selected device", edits, found.level), found.reason)
+
+
+def _from_host(context: Context, given: ast.expr) -> Fix | None:
+    """The CPU, from where all is copied into what is there, in place of one of several GPUs."""
+    if not is_read_to(context, given):
+        return None
+    while isinstance(around := context.index.parents[given], ast.IfExp):
+        given = around
+    if holds_comment(context.source, *context.source.span(given)):
+        return None
+    mark = quote(context.source)
+    edit = replace(context.source, given, f"{mark}cpu{mark}")
+    return Fix("Load where every machine can", (edit,), Applicability.SAFE)
 
 
 def location_level(context: Context, given: ast.expr) -> Applicability | None:

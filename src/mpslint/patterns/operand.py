@@ -207,12 +207,21 @@ def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
         held = first.func
     else:
         held = value
-    held = root_of(held, ast.Attribute)
-    if not isinstance(held, ast.Name):
+    held = root_of(held, ast.Attribute, ast.Subscript)
+    if not isinstance(held, ast.Name) or not _is_asked_for_nothing(value):
         return None
     if value is held and may_be_packed(context, context.index.function(held), held.id):
         return None
     return None if isinstance(value, ast.Name) and value.id == "self" else value
+
+
+def _is_asked_for_nothing(value: ast.expr) -> bool:
+    """Whether the items that are read on the way are named by constants and variables."""
+    return all(
+        isinstance(one.slice, ast.Constant | ast.Name | ast.UnaryOp)
+        for one in ast.walk(value)
+        if isinstance(one, ast.Subscript)
+    )
 
 
 def _tensor(value: ast.expr) -> ast.expr:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.wide.wide_dtypes import Request
 
-_NARROW = {"float64": "float32", "complex128": "complex64"}
+NARROW = {"float64": "float32", "complex128": "complex64"}
 _WIDENING = {"double", "cdouble"}
 
 
@@ -56,7 +56,7 @@ def conditional_dtype(context: Context, device: ast.expr, wide: str, kept: str) 
     torch = torch_name(context, device)
     if torch is None:
         return None
-    narrow = f"{torch}.{_NARROW[wide]}"
+    narrow = f"{torch}.{NARROW[wide]}"
     if pinned_to_mps(context, device):
         return narrow
     test = device_test(context, device, "mps")
@@ -154,7 +154,7 @@ def _if_wide(
     if request.how != "moved" or base is None or not is_path(base) or test is None:
         return None
     asked = f"{context.source.segment(base)}.dtype == {torch}.{wide}"
-    return f"{torch}.{_NARROW[wide]} if {test} and {asked} else {kept}"
+    return f"{torch}.{NARROW[wide]} if {test} and {asked} else {kept}"
 
 
 def _spreads(call: ast.Call) -> bool:
@@ -238,7 +238,7 @@ def _narrow_cast(context: Context, request: Request, wide: str) -> Fix | None:
         if request.dtype is not None:
             return _everywhere(context, request.dtype, wide)
         return None
-    dtype = f"{torch}.{_NARROW[wide]} if {text}.device.type == {mark}mps{mark} else {kept}"
+    dtype = f"{torch}.{NARROW[wide]} if {text}.device.type == {mark}mps{mark} else {kept}"
     if request.dtype is not None:
         plain = replace(source, request.dtype, dtype)
         wrapped = plain._replace(text=_replacing(context, request.dtype, dtype))
@@ -257,8 +257,8 @@ def _everywhere(context: Context, dtype: ast.expr, wide: str) -> Fix | None:
     torch = torch_name(context, dtype)
     if torch is None:
         return None
-    edit = replace(context.source, dtype, f"{torch}.{_NARROW[wide]}")
-    return Fix(f"Use {_NARROW[wide]}", (edit,), Applicability.UNSAFE)
+    edit = replace(context.source, dtype, f"{torch}.{NARROW[wide]}")
+    return Fix(f"Use {NARROW[wide]}", (edit,), Applicability.UNSAFE)
 
 
 def fix_level(context: Context, request: Request) -> Applicability | None:
@@ -275,11 +275,16 @@ def fix_level(context: Context, request: Request) -> Applicability | None:
     if is_module and not (request.device is not None and _cast_before(context, request.call)):
         if move is None:
             return None  # Of which dtype all of it is, or where it lies, is not said here.
-    if meets_wide(context, request, "float64") or _solver_around(context, request.call):
+    if is_left_beside_wide(context, request, "float64"):
         return Applicability.UNSAFE
     if is_path(asked) or (request.device is not None and pinned_to_mps(context, asked)):
         return Applicability.SAFE
     return Applicability.UNSAFE if request.dtype is not None else None
+
+
+def is_left_beside_wide(context: Context, request: Request, wide: str) -> bool:
+    """Whether something that it meets would keep the wide dtype."""
+    return meets_wide(context, request, wide) or bool(_solver_around(context, request.call))
 
 
 def by_rows(context: Context, found: Iterable[Request]) -> list[list[Request]]:

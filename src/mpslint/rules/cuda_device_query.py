@@ -31,7 +31,7 @@ if torch.cuda.is_available():
 Guarded calls, calls below a `try`, a count of 0 that is replaced (`device_count() or 1`), asked
 about (`256 // n if n else 256`) or whose error is caught, a tensor's remainder, any other use of
 `torch.cuda.device_count()`, what comes to 0 for want of GPUs only in processes that are started for
-each of them,
+each of them, `set_device` of a number below 0, which does nothing,
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
 (`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. The GPU
 of a number behind `if gpu is not None:`, where none is the default. Code that is written for CUDA

@@ -38,7 +38,8 @@ Safe: CUDA and the CPU keep float64. Where the device is a call that may not be 
 fix writes float32 for all devices and is unsafe. Unsafe as well where the tensor meets others that
 keep float64 (its dtype is a constant that more is made with; something of unknown dtype is moved to
 the same device and added; a model that is cast to float64 where it lies is called with it): the
-error would only move.
+error would only move. What `.cuda()` moves is told its dtype once that is `.to(device)`, in the
+same run.
 
 ## References
 - the strings of the torch 2.13 macOS binary; pytorch#122602 (closed as expected behaviour)
@@ -52,6 +53,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Severity
+from mpslint.patterns.moved_wide import is_moved_to_cuda, moved_level, narrow_moved
 from mpslint.patterns.precision import (
     by_rows,
     fix_level,
@@ -129,6 +131,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             sure = _MESSAGES["cast" if moved is not None and moved.how == "cast" else "moved"]
             message = sure.replace("a float64", "what may be a float64")
             level = fix_level(context, moved) if moved is not None else None
+            fix = None
+            if moved is not None and level is not None:
+                kept = "None" if event.likely else ""
+                fix = partial(narrow_on_mps, context, moved, "float64", kept=kept)
+            elif not event.likely and is_moved_to_cuda(context, event.node):
+                level = moved_level(context, event.node, "float64")
+                fix = partial(narrow_moved, context, event.node, "float64")
             token = event.node.func
             start, end = context.source.span(token)
             if moved is not None and moved.how == "cast" and isinstance(token, ast.Attribute):
@@ -140,11 +149,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 message if event.likely else sure,
                 confidence=Confidence.INFERRED,
                 applicability=level,
-                fix=partial(
-                    narrow_on_mps, context, moved, "float64", kept="None" if event.likely else ""
-                )
-                if moved is not None and level is not None
-                else None,
+                fix=fix if level is not None else None,
             )
     for call in context.calls_of("torch.set_default_dtype"):
         if not call.args or context.dtypes.torch_dtype(call.args[0]) != "float64":

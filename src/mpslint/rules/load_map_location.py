@@ -57,10 +57,11 @@ Safe: `"cpu"` where the result only goes to the `load_state_dict` of a module or
 copies it to the device of its own (by other keys, other names and functions of other files as well;
 with `assign=True` where the module is moved behind that), and what else is taken out of it is a
 number or a setting by its key (`checkpoint["epoch"]`), by what else its attribute is given or by
-what it is compared with, the state of a random generator, or printed; and where nothing of
-the program knows of a device. What an object keeps (`self.counts = checkpoint["counts"]`) goes
-where its class makes it (`self.cfg.device`), a whole module to the device of its inputs, and what
-is used beside such a `load_state_dict`, or beside a module of the file that is moved there, to the
+what it is compared with, the state of a random generator, or printed; so it is in place of one of
+several GPUs, or of one whose number is worked out; and where nothing of the program knows of a
+device. What an object keeps (`self.counts = checkpoint["counts"]`) goes where its class makes it
+(`self.cfg.device`), a whole module to the device of its inputs, and what is used beside such a
+`load_state_dict`, or beside a module of the file that is moved there, to the
 device at hand. Else, and where it meets something else that is loaded without `map_location` and
 stays where that was saved, `None` on CUDA (as before) and
 elsewhere `"cpu"`; unsafe where an object keeps it that is told its device, or where MPS is known:

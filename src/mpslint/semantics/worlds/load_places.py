@@ -43,6 +43,9 @@ def load_to(context: Context, node: ast.AST) -> ast.Call | None:
     for parent in context.index.ancestors(node):
         if isinstance(child, ast.keyword) and isinstance(parent, ast.Call):
             return parent if child.arg == "map_location" else None
+        if isinstance(parent, ast.Call) and last_name(parent.func) == "load":
+            # `torch.load(file, map_location)`
+            return parent if parent.args[1:2] == [child] else None
         if isinstance(parent, ast.stmt):
             return None
         child = parent

@@ -87,8 +87,9 @@ class TorchCalls(Makers, Calls):
         if short in facts.DEVICE_MAKERS:
             return self.make_device(args, keywords)
         worlds = self.frame.mask
-        if args and short in _OF_A_GPU:
-            worlds &= ~_of_no_gpu(args[0], worlds)
+        number = args[0] if args else keywords.get("device")
+        if number is not None and short in _OF_A_GPU:
+            worlds &= ~_of_no_gpu(number, worlds)
         used = ref.node if isinstance(ref.node, ast.AST) else None
         self.emit(Kind.CALLED, node, name=name, use=used, worlds=worlds)
         if short.startswith("cuda."):
@@ -483,11 +484,11 @@ def _records_cuda(args: list[Value], keywords: Env) -> bool:
 
 def _of_no_gpu(number: Value, worlds: int) -> int:
     """The worlds in which the number of a GPU is below 0: nothing is set then, nor asked."""
-    none = 0
-    for here, atom in cases_of(number, worlds):
-        if atom.kind == CONST and type(atom.v) is int and atom.v < 0:
-            none |= here
-    return none
+    return sum(
+        here
+        for here, atom in cases_of(number, worlds)
+        if atom.kind == CONST and type(atom.v) is int and atom.v < 0
+    )
 
 
 def _within(wrapper: ast.Call, atom: Atom) -> Atom:

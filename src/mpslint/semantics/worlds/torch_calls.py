@@ -87,9 +87,8 @@ class TorchCalls(Makers, Calls):
         if short in facts.DEVICE_MAKERS:
             return self.make_device(args, keywords)
         worlds = self.frame.mask
-        number = args[0] if args else keywords.get("device")
-        if number is not None and short in _OF_A_GPU:
-            worlds &= ~_of_no_gpu(number, worlds)
+        if short in _OF_A_GPU:
+            worlds &= ~_of_no_gpu(args[0] if args else keywords.get("device", UNK), worlds)
         used = ref.node if isinstance(ref.node, ast.AST) else None
         self.emit(Kind.CALLED, node, name=name, use=used, worlds=worlds)
         if short.startswith("cuda."):

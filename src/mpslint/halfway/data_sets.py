@@ -48,15 +48,26 @@ class DataSets:
         self._losses: dict[str, tuple[set[str], set[str]]] = {}
 
     def around(self, path: str) -> dict[str, Found]:
-        """The data sets that a file names, or that a program names which leads to it."""
+        """The data sets that a file names, or that a program names which leads to it; of one that
+        names none those that its files make themselves."""
         found: dict[str, Found] = {}
         for user in (path, *self._files.users(path)):
+            files = (user, *self._files.led_to(user))
             text = self._files.text_of(user)
-            for one in (user, *self._files.led_to(user)):
-                for name, parts in self._in(one).items():
-                    if name not in found and name.encode() in text:
-                        found[name] = Found(parts, one if user != path else "")
+            held = [(one, name, parts) for one in files for name, parts in self._in(one).items()]
+            named = [item for item in held if item[1].encode() in text]
+            for one, name, parts in named or filter(partial(self._is_made, files), held):
+                if name not in found:
+                    found[name] = Found(parts, one if user != path else "")
         return found
+
+    def _is_made(self, files: Iterable[str], held: tuple[str, str, dict[Key, str]]) -> bool:
+        """Whether one of the files of a program makes a data set: it calls the class."""
+        made = b"%s(" % held[1].encode()
+        return any(
+            self._files.text_of(one).count(made) > self._files.text_of(one).count(b"class " + made)
+            for one in files
+        )
 
     def taken(
         self, path: str, tree: ast.Module, loops: Iterable[ast.AST], around: dict[str, Found]

@@ -11,7 +11,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.destinations.selected_devices import picks_cuda
-from mpslint.semantics.steps.trainer_steps import is_trained
+from mpslint.semantics.steps.trainer_steps import (
+    is_trained,
+    is_trainer_evaluation,
+    is_trainer_step,
+)
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.parameters import defaults_of
 
@@ -19,24 +23,20 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices.devices_at_hand import DeviceName
 
-# Fact: lightning/pytorch/trainer/trainer.py, `_run`: what runs before the strategy has moved the
-# module, whose `device` is the CPU until then.
-_BEFORE = ("__init__", "setup", "prepare_data", "configure_model", "configure_sharded_model")
-_MAKING = ("on_fit_start", "configure_optimizers", "configure_callbacks")
-_LOADERS = "_dataloader"
-
 
 def device_of_trained(context: Context, node: ast.AST) -> str | None:
-    """`self.device` of a module of Lightning's, to which its trainer has moved it, where a method
-    of it runs; None: it is no such module, or it runs before."""
+    """`self.device` of a module of Lightning's, to which its trainer has moved it, in a step that
+    the trainer calls; None: it is no such module, or may run before, or behind the trainer."""
     function = context.index.function(node)
     owner = context.index.parents[function] if function is not None else None
     if not isinstance(owner, ast.ClassDef) or not isinstance(function, FUNCTIONS):
         return None
-    name = function.name
-    if name in _BEFORE or name in _MAKING or name.endswith(_LOADERS) or not function.args.args:
+    # What others may call as well runs where they have put the module.
+    if not is_trainer_step(context, function) and not is_trainer_evaluation(context, function):
         return None
-    if function.args.args[0].arg != "self" or not is_trained(context, owner):
+    if not function.args.args or function.args.args[0].arg != "self":
+        return None
+    if not is_trained(context, owner):
         return None
     return "self.device"
 

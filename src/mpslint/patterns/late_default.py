@@ -14,6 +14,7 @@ from mpslint.patterns.text import indent_unit, insert, replace
 if TYPE_CHECKING:
     from mpslint.model import Edit
     from mpslint.semantics.context import Context
+    from mpslint.semantics.syntax.index import FunctionNode
 
 
 def resolved_inside(
@@ -26,6 +27,8 @@ def resolved_inside(
     arguments = context.index.parents[parameter]
     function = context.index.parents[arguments]
     if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    if _is_scripted(context, function):
         return None
     if context.index.parents[default] is not arguments or _means_another(context, parameter):
         return None
@@ -68,6 +71,18 @@ def _annotated(context: Context, parameter: ast.arg) -> list[Edit]:
     if _is_read_late(context):
         return [replace(context.source, annotation, f"{text} | None")]
     return []
+
+
+def _is_scripted(context: Context, function: FunctionNode) -> bool:
+    """Whether TorchScript compiles a function, or something of its file: there a default has the
+    type that it says."""
+    words = ("torch.jit.script", "torch.jit.export", "torch.jit.script_method")
+    decorated = (
+        item.func if isinstance(item, ast.Call) else item for item in function.decorator_list
+    )
+    return any(context.resolve(one) in words for one in decorated) or bool(
+        context.calls_of(words[0])
+    )
 
 
 def _lists_values(context: Context, parameter: ast.arg) -> bool:

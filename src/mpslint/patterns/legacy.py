@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 
-_FILLING = frozenset(
-    {"bernoulli_", "exponential_", "fill_", "normal_", "random_", "uniform_", "zero_"}
-)
-"""Methods that put something else in place of all that a tensor holds."""
-
-
 class Alias(NamedTuple):
     """A name for the tensor type of whichever device is there."""
 
@@ -345,8 +339,6 @@ def _maker(context: Context, call: ast.Call) -> str | None:
         return "tensor"
     if value.kind is Kind.NUMBER or _is_shape(context, argument):
         return "empty"
-    if value.kind is Kind.UNKNOWN and _is_overwritten(context, call):
-        return "empty"  # Nobody hands on numbers that are thrown away at once.
     return None
 
 
@@ -360,15 +352,4 @@ def _is_shape(context: Context, node: ast.expr) -> bool:
         isinstance(held, ast.Attribute)
         and held.attr == name
         and context.values.of(held.value).kind is Kind.TENSOR
-    )
-
-
-def _is_overwritten(context: Context, call: ast.Call) -> bool:
-    """`torch.cuda.FloatTensor(size).uniform_()`"""
-    method = context.index.parents[call]
-    return (
-        isinstance(method, ast.Attribute)
-        and method.attr in _FILLING
-        and isinstance(around := context.index.parents[method], ast.Call)
-        and around.func is method
     )

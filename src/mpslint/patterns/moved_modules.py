@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.loaded_modules import is_module
 from mpslint.patterns.references import Reference
-from mpslint.semantics.syntax.expressions import arguments_for
+from mpslint.semantics.syntax.expressions import arguments_for, root_of
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -34,8 +34,28 @@ def move_of_module(context: Context, call: ast.Call) -> ast.Call | None:
         and move.func.value.id in held
         and context.index.function(move) is context.index.function(call)
         and may_follow(context, call, move)
+        and not _is_used_before(context, call, move)
     )
     return _moved_at_once(context, call) or next(later, None)
+
+
+def _is_used_before(context: Context, call: ast.Call, move: ast.Call) -> bool:
+    """Whether something of a module is asked for between its load and its move: what it holds may
+    be read on the host there."""
+    held = root_of(move.func)
+    return isinstance(held, ast.Name) and any(
+        call.lineno < use.lineno < move.lineno
+        for use in context.index.names.get(held.id, ())
+        if isinstance(use.ctx, ast.Load)
+        and context.index.function(use) is context.index.function(call)
+        and not _is_only_set(context, use)
+    )
+
+
+def _is_only_set(context: Context, use: ast.Name) -> bool:
+    """`model.eval()`, `model.train()`"""
+    method = context.index.parents[use]
+    return isinstance(method, ast.Attribute) and method.attr in ("eval", "train", "requires_grad_")
 
 
 def _moved_at_once(context: Context, call: ast.Call) -> ast.Call | None:

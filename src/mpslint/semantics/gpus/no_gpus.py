@@ -258,12 +258,12 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
     return None
 
 
-def _harm_of_division(context: Context, division: ast.BinOp | ast.AugAssign) -> str | None:
-    """What a 0 does to what is divided by it: a tensor raises nothing, be it of fractions."""
+def _harm_of_division(context: Context, division: ast.BinOp | ast.AugAssign) -> str:
+    """What a 0 does to what is divided by it: a tensor raises nothing, but for whole numbers that
+    are divided with a rest (`//`, `%`)."""
     divided = division.left if isinstance(division, ast.BinOp) else division.target
-    if context.values.of(divided).kind is not Values.TENSOR:
-        return DIVISION
-    return INFINITE if isinstance(division.op, ast.Div) else None
+    is_tensor = context.values.of(divided).kind is Values.TENSOR
+    return INFINITE if is_tensor and isinstance(division.op, ast.Div) else DIVISION
 
 
 def _is_replaced(parent: ast.AST, count: ast.expr) -> bool:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.syntax.expressions import keyword, last_name
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.methods import only_method_of_self
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.uses.own_attributes import is_stored_outside_init
@@ -53,8 +55,23 @@ def is_kept(context: Context, mask: ast.Attribute) -> bool:
     owner = context.index.enclosing(mask, ast.ClassDef)
     if not isinstance(owner, ast.ClassDef) or is_stored_outside_init(context, mask):
         return False
+    if any(map(partial(_is_changed, context), context.index.attributes.get(mask.attr, ()))):
+        return False
     given = list(_given(context, owner, mask.attr))
     return bool(given) and all(_is_mask(context, item, _STEPS_FOLLOWED) for item in given)
+
+
+def _is_changed(context: Context, use: ast.Attribute) -> bool:
+    """Whether what an object keeps is changed where it lies, or given by somebody else."""
+    if not isinstance(use.ctx, ast.Load):
+        return not (isinstance(use.value, ast.Name) and use.value.id == "self")
+    function, around = context.index.function(use), context.index.parents[use]
+    if isinstance(function, FUNCTIONS) and function.name == "__init__":
+        return False
+    if isinstance(around, ast.Subscript):
+        return around.value is use and not isinstance(around.ctx, ast.Load)
+    is_method = isinstance(around, ast.Attribute) and around.value is use
+    return is_method and around.attr.endswith("_") and not around.attr.endswith("__")  # type: ignore[union-attr]
 
 
 def _given(context: Context, owner: ast.ClassDef, name: str) -> Iterator[ast.expr | None]:

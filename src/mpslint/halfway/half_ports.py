@@ -22,7 +22,7 @@ from mpslint.halfway.file_parts import (
     name_at,
     placed_parts,
 )
-from mpslint.halfway.ported_files import Left, Opened
+from mpslint.halfway.ported_files import Against, Left, Opened
 from mpslint.halfway.unread_arrays import is_of_dtype
 from mpslint.halfway.unread_steps import by_file, takes_files
 from mpslint.halfway.ways import Name, Ways
@@ -84,9 +84,9 @@ class HalfPorts:
         """Lets go of all that is known, whose parts know each other, once it has been told."""
         vars(self).clear()
 
-    def found(self) -> dict[str, dict[tuple[str, int], str]]:
+    def found(self) -> dict[str, dict[tuple[str, int], Against]]:
         """By file the fixes that had better not be made, each with what is left on its way."""
-        doubted: dict[str, dict[tuple[str, int], str]] = {}
+        doubted: dict[str, dict[tuple[str, int], Against]] = {}
         open_: list[tuple[str, Name, Opened]] = []
         concerned = self._concerned()
         opened = [one for file in self._files.values() for one in file.opened]
@@ -113,12 +113,13 @@ class HalfPorts:
                 if blocked is None:
                     open_.append((path, name, one))
                     continue
-                doubted.setdefault(path, {})[one.key] = _sentence(blocked, path)
+                against = Against(_sentence(blocked, path), one.is_undone_by(blocked))
+                doubted.setdefault(path, {})[one.key] = against
                 self._left.setdefault(name, []).append(one.left_unmade(blocked))
         for path, name, one in open_ if self._left else ():
             blocked = None if one.brings else self._on_the_way(name, one)
             if blocked is not None:
-                doubted.setdefault(path, {})[one.key] = _sentence(blocked, path)
+                doubted.setdefault(path, {})[one.key] = Against(_sentence(blocked, path))
         return doubted
 
     def _left_in(self, path: str, *, is_brought: bool | None) -> Iterator[Left]:

@@ -65,6 +65,27 @@ x = x.cuda() if USE_CUDA else x
 """
 
 
+SAVING = """\
+import torch
+
+
+class Model:
+    def __init__(self, gpu_ids):
+        self.gpu_ids = gpu_ids
+        self.device = torch.device(f"cuda:{{gpu_ids[0]}}" if gpu_ids else "cpu")
+        self.net = torch.nn.Linear(2, 2).to(self.device)
+
+    def save(self, name):
+        net = getattr(self, name)
+        if len(self.gpu_ids) > 0 and torch.cuda.is_available():
+            torch.save(net.cpu().state_dict(), "net.pt")
+            net.cuda(self.gpu_ids[0])
+        else:
+            torch.save(net{home}.state_dict(), "net.pt")
+        {last}
+"""
+
+
 def reasons(cli: Cli, project: Path, **files: str) -> set[str | None]:
     """Why the choices of a program get no fix; None: they get one."""
     for name, text in files.items():
@@ -96,6 +117,23 @@ def test_an_operator_that_the_class_does_not_come_to(
     cli: Cli, project: Path, other: dict[str, str]
 ) -> None:
     assert reasons(cli, project, main=CHOOSING.format(**{**FINE, **other})) == {None}
+
+
+def test_a_model_that_is_saved_from_the_cpu_and_comes_back_to_cuda_alone(
+    cli: Cli, project: Path
+) -> None:
+    told = reasons(cli, project, main=SAVING.format(home=".cpu()", last=""))
+    assert any("line 14: net.cuda(self.gpu_ids[0]) brings back" in (one or "") for one in told)
+
+
+@pytest.mark.parametrize(
+    "other", [{"home": "", "last": ""}, {"home": ".cpu()", "last": "net.to(self.device)"}]
+)
+def test_a_model_that_is_not_taken_to_the_cpu_or_comes_back(
+    cli: Cli, project: Path, other: dict[str, str]
+) -> None:
+    told = reasons(cli, project, main=SAVING.format(**other))
+    assert not any("brings back" in (one or "") for one in told)
 
 
 @pytest.mark.parametrize("bases", ["", "(object)"])

@@ -10,11 +10,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.basics.brief import brief
 from mpslint.model import Severity
 from mpslint.porting.bringing import brings
 from mpslint.porting.in_the_way import weighs
 from mpslint.project.runs.left_behind import CLOSED, KERNEL, UNEVEN, lacks_kernel, places
 from mpslint.semantics.destinations.own_to import refusing_to
+from mpslint.semantics.destinations.saved_from_host import left_on_host
 from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.sources.opening import spoken_line
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _ENDING = frozenset({KERNEL, UNEVEN, CLOSED})
+_HOME = "brings back where CUDA is alone what goes to the CPU to be saved"
+_MOST = 60
 _ALL = (0, 0)
 
 
@@ -59,6 +63,12 @@ def _ending(context: Context, findings: Sequence[Finding]) -> Iterator[tuple[int
         if lacks_kernel(one) and weighs(one) and one.applicability is None:
             line = spoken_line(context.source, context.source.starts[one.row - 1])
             yield one.row, f"{line}: {one.fact}"
+    mended = {one.row for one in findings if _moves(one)}
+    for call in left_on_host(context):
+        if call.lineno in mended:
+            continue
+        spelled = brief(context.source.segment(call), _MOST)
+        yield call.lineno, f"{context.line(call)}: {spelled} {_HOME}"
     for place in places(context):
         if place.why in _ENDING and not place.is_mended:
             yield place.row, f"{place.line}: {place.text} {place.why}"

@@ -24,7 +24,7 @@ def prepare_device(wanted):
     if wanted > number:
         print("there are only", number)
         wanted = number
-    return torch.device("cuda" if wanted > 0 else "cpu"), list(range(wanted))
+    return torch.device("cuda" if wanted > 0 else "cpu"), number
 """
 ASKING = """\
 import torch

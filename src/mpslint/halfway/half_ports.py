@@ -186,12 +186,12 @@ class HalfPorts:
         was: dict[str, int] = {}
         if found and file is not None and file.before is not None and file.before != file.after:
             was = {one.text: one.row for one in self._program.doubts(path, file.before)}
-        for row, text, only_if_ran, beside, at in found:
+        for row, text, only_if_ran, beside, at, splits in found:
             if is_of_dtype(text) and self._is_mended(path, row, at):
                 continue
             line = self._program.line_of(path, was.get(text, row))
             left = Left(row, path, line, text, raises=False, is_doubt=True)
-            yield left._replace(only_if_ran=only_if_ran, beside=beside)
+            yield left._replace(only_if_ran=only_if_ran, beside=beside, splits=splits)
         mended = frozenset(_fixed(file, _OBJECTS))
         for row, text in self._program.ends(path, lambda: self._tree(path)):
             if row in mended:
@@ -311,7 +311,8 @@ class HalfPorts:
         for left in filter(one.is_kept_out_by, every):
             if not left.is_doubt:
                 return left
-            doubt = doubt or left
+            if doubt is None or (left.splits and not doubt.splits):
+                doubt = left
         return doubt
 
     def _way_from(self, name: Name) -> dict[Name, None]:

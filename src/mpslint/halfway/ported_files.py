@@ -54,9 +54,9 @@ class Left(NamedTuple):
 
     is_untold: bool = False
     """No rule that is on tells of it: what is mended beside it for CUDA counts."""
-    chooses: bool = False
-    """It is a choice of a device without a fix at any level: a Mac stays on the CPU there, whoever
-    makes whatever is on offer."""
+    splits: bool = False
+    """It is known to keep something on the CPU, whoever makes whatever is on offer: what is on MPS
+    would meet that."""
 
     @property
     def raises_on_mps(self) -> bool:
@@ -107,7 +107,7 @@ class Opened(NamedTuple):
     def is_undone_by(self, left: Left) -> bool:
         """Whether this is known to end a program that goes on today: it would have its tensors on
         two devices."""
-        return self.ran and self.brings and left.chooses
+        return self.ran and self.brings and left.splits
 
 
 class Against(NamedTuple):
@@ -188,4 +188,4 @@ def _left(finding: Finding, path: str, line: str) -> Left:
     left = Left(finding.row, path, line, finding.fact, raises, finding.code, lacks_kernel(finding))
     is_choice = finding.code == _CHOOSING and finding.severity is Severity.IGNORES
     is_certain = finding.confidence is Confidence.CERTAIN
-    return left._replace(chooses=is_choice and is_certain and finding.applicability is None)
+    return left._replace(splits=is_choice and is_certain and finding.applicability is None)

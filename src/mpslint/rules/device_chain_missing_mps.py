@@ -72,6 +72,7 @@ from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
 from mpslint.patterns.any_gpu import chosen_by_trainer
 from mpslint.patterns.chain import add_mps_arm
+from mpslint.patterns.counted_gpus import mps_beside_counted
 from mpslint.patterns.default_device import add_default_device
 from mpslint.patterns.gates import gates_level, open_gates, opens_all
 from mpslint.patterns.named_device import level_beside_named, mps_beside_named, names_device
@@ -204,6 +205,8 @@ def _fix(context: Context, test: ast.expr, choice: Choice) -> Fix | None:
         return left
     if names_device(context, test):
         return mps_beside_named(context, test)
+    if (counted := mps_beside_counted(context, test)) is not None:
+        return counted
     if opens_all(context, choice.tests):
         return open_gates(context)
     return add_default_device(context, test)
@@ -217,6 +220,8 @@ def _level(context: Context, test: ast.expr, choice: Choice) -> Applicability | 
         return left.applicability
     if names_device(context, test):
         return level_beside_named(context, test)
+    if (counted := mps_beside_counted(context, test)) is not None:
+        return counted.applicability
     if opens_all(context, choice.tests):
         return gates_level(context)
     found = add_default_device(context, test)

@@ -53,7 +53,12 @@ that no safe fix opens: they would stay on the CPU; and where it reads a clock b
 CUDA only that gets no arm for MPS along with this.
 A device that is named elsewhere and taken where there is CUDA (`config.device if
 torch.cuda.is_available() else "cpu"`) gives way to MPS, but for who names the CPU.
+A function that is told how many GPUs are wanted, and takes no more than
+`torch.cuda.device_count()`, gives MPS where one is wanted and CUDA has none.
 A flag that decides nothing but moves goes with the tests in front of these.
+There is no fix where a program that runs on a Mac's CPU is known to end on MPS: an operator without
+a kernel stands in the class or function that chooses, or something beside it is known to stay on
+the CPU; the reason names the place.
 `Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")` of Lightning becomes
 `accelerator="auto"`, unless it says a strategy, a precision or a number of devices that no Mac
 has; unsafe where what else it is told is not seen.

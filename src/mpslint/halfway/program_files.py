@@ -172,10 +172,10 @@ class ProgramFiles:
             host = device_arrays.read_on_host(tree, nodes)
             doubts += [Doubt(*one, only_if_ran=True) for one in host]
         if is_taken:
-            for row, text, name in taken_home.taken(nodes):
+            for row, told, name in taken_home.taken(nodes):
                 users = map(self.tree_of, (path, *self._naming(path, name)))
                 again = any(taken_home.is_made_again(one, name) for one in users)
-                doubts.append(Doubt(row, text, only_if_ran=True, splits=again))
+                doubts.append(Doubt(row, told, only_if_ran=True, splits=again))
         if has_weights:
             doubts += [Doubt(*one, only_if_ran=True) for one in weight_reads.read(nodes)]
         if wide:

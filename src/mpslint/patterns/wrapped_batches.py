@@ -51,7 +51,7 @@ def _moved(context: Context) -> Iterator[Edit]:
     tree = context.tree
     seen: set[ast.AST] = set()
     for call in left_to_wrapper(tree, always=always_wraps(tree)):
-        loop = context.index.enclosing(call, ast.For, ast.AsyncFor)
+        loop = context.index.enclosing(call, ast.For)
         batch = _given_by_names(call)
         statement = context.index.statement(call)
         torch = torch_name(context, call)

@@ -118,6 +118,7 @@ class Fixing:
         self._pause = pause
         self._looks = Looks(elsewhere)
         self.barred: Barred = {}
+        self._withheld: Barred = {}
         self.for_port = False  # Another file brings tensors to MPS that come here.
         self._before: Before | None = None
         self._found: Counter[Place] | None = None
@@ -129,6 +130,7 @@ class Fixing:
         way."""
         other = Fixing(self.source, settings, elsewhere, self._hidden, self._pause)
         other.barred, other._before = dict(self.barred), self._before
+        other._withheld = dict(self._withheld)
         other._found, other.for_port = self._found, self.for_port
         if self._before is not None:
             self._before.holds_under(self._settings, settings)
@@ -181,7 +183,7 @@ class Fixing:
 
     def against_alone(self, finding: Finding, fix: Fix, at: int) -> str | None:
         """What speaks against one safe fix, of what stands `at` an offset, without the others."""
-        offered = Offered(self.source, (), {})
+        offered = Offered(self.source, (), {}, {})
         edits = tuple(sorted(fix.edits))
         try:
             after = self.source.with_edits(edits)
@@ -213,7 +215,7 @@ class Fixing:
         if self._found is None:
             self._found = Counter(self._places(findings, current, passes))
         for number in range(1, MAX_PASSES + 1):
-            offered = Offered(current, passes, self.barred)
+            offered = Offered(current, passes, self.barred, self._withheld)
             also = along.of(known, current)
             edits, landed, misfits = _one_pass(offered, [*findings, *also], level, self._settings)
             if not edits or spliced(current.text, edits) == current.text:
@@ -268,7 +270,7 @@ class Fixing:
         level = Applicability.UNSAFE if unsafe else Applicability.SAFE
         beside = self.for_port or any(map(is_opening, made.applied))
         found = self._linted(made.source, made.passes, beside=beside)
-        offered = Offered(made.source, made.passes, self.barred)
+        offered = Offered(made.source, made.passes, self.barred, self._withheld)
         before = {
             offered.key(one)
             for one in made.findings
@@ -347,6 +349,11 @@ class Fixing:
         """Lets these be unsafe."""
         self.barred.update(doubts)
 
+    def withhold(self, known: Mapping[Key, str]) -> None:
+        """Offers none of these at any level."""
+        self._withheld.update(known)
+        self._last = None if known else self._last
+
     def result(self, made: Made, around: Elsewhere | None, *, unsafe: bool) -> FixResult:
         """What is left in the end; with `unsafe` also the fixes that something speaks against."""
         if unsafe:
@@ -392,15 +399,17 @@ class Offered(NamedTuple):
     source: SourceFile
     passes: Sequence[tuple[Edit, ...]]
     barred: Barred
+    withheld: Barred
 
     def key(self, finding: Finding) -> Key:
         return finding.code, _offset_before(finding, self.source, self.passes)
 
     def spread(self, findings: Sequence[Finding]) -> None:
-        """Lets fixes be unsafe that make the change of one that is."""
+        """Lets fixes be unsafe, or none, that make the change of one that is."""
         keys = [self.key(one) for one in findings] if self.barred else []
-        known = {at: self.barred[key] for at, key in enumerate(keys) if key in self.barred}
-        self.barred.update((keys[at], why) for at, why in same_change(findings, known))
+        for told in (self.withheld, self.barred):
+            known = {at: told[key] for at, key in enumerate(keys) if key in told}
+            told.update((keys[at], why) for at, why in same_change(findings, known))
 
     def lowered(self, finding: Finding, fix: Fix) -> Fix:
         """The fix, unsafe where something speaks against it, and saying so."""
@@ -428,6 +437,8 @@ def _one_pass(
 
     offered.spread(findings)
     for finding in findings:
+        if offered.withheld and (why := offered.withheld.get(offered.key(finding))):
+            finding.drop_fix(why)
         if finding.applicability is None or finding.applicability < level:
             continue
         fix = offers.of(finding)

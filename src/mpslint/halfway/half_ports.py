@@ -22,7 +22,7 @@ from mpslint.halfway.file_parts import (
     name_at,
     placed_parts,
 )
-from mpslint.halfway.ported_files import Left, Opened
+from mpslint.halfway.ported_files import Against, Left, Opened
 from mpslint.halfway.unread_arrays import is_of_dtype
 from mpslint.halfway.unread_steps import by_file, takes_files
 from mpslint.halfway.ways import Name, Ways
@@ -84,9 +84,9 @@ class HalfPorts:
         """Lets go of all that is known, whose parts know each other, once it has been told."""
         vars(self).clear()
 
-    def found(self) -> dict[str, dict[tuple[str, int], str]]:
+    def found(self) -> dict[str, dict[tuple[str, int], Against]]:
         """By file the fixes that had better not be made, each with what is left on its way."""
-        doubted: dict[str, dict[tuple[str, int], str]] = {}
+        doubted: dict[str, dict[tuple[str, int], Against]] = {}
         open_: list[tuple[str, Name, Opened]] = []
         concerned = self._concerned()
         opened = [one for file in self._files.values() for one in file.opened]
@@ -113,12 +113,13 @@ class HalfPorts:
                 if blocked is None:
                     open_.append((path, name, one))
                     continue
-                doubted.setdefault(path, {})[one.key] = _sentence(blocked, path)
+                against = Against(_sentence(blocked, path), one.is_undone_by(blocked))
+                doubted.setdefault(path, {})[one.key] = against
                 self._left.setdefault(name, []).append(one.left_unmade(blocked))
         for path, name, one in open_ if self._left else ():
             blocked = None if one.brings else self._on_the_way(name, one)
             if blocked is not None:
-                doubted.setdefault(path, {})[one.key] = _sentence(blocked, path)
+                doubted.setdefault(path, {})[one.key] = Against(_sentence(blocked, path))
         return doubted
 
     def _left_in(self, path: str, *, is_brought: bool | None) -> Iterator[Left]:
@@ -185,12 +186,12 @@ class HalfPorts:
         was: dict[str, int] = {}
         if found and file is not None and file.before is not None and file.before != file.after:
             was = {one.text: one.row for one in self._program.doubts(path, file.before)}
-        for row, text, only_if_ran, beside, at in found:
+        for row, text, only_if_ran, beside, at, splits in found:
             if is_of_dtype(text) and self._is_mended(path, row, at):
                 continue
             line = self._program.line_of(path, was.get(text, row))
             left = Left(row, path, line, text, raises=False, is_doubt=True)
-            yield left._replace(only_if_ran=only_if_ran, beside=beside)
+            yield left._replace(only_if_ran=only_if_ran, beside=beside, splits=splits)
         mended = frozenset(_fixed(file, _OBJECTS))
         for row, text in self._program.ends(path, lambda: self._tree(path)):
             if row in mended:
@@ -310,7 +311,8 @@ class HalfPorts:
         for left in filter(one.is_kept_out_by, every):
             if not left.is_doubt:
                 return left
-            doubt = doubt or left
+            if doubt is None or (left.splits and not doubt.splits):
+                doubt = left
         return doubt
 
     def _way_from(self, name: Name) -> dict[Name, None]:

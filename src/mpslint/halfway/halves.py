@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mpslint.errors import BadSource
 from mpslint.halfway.half_ports import HalfPorts
@@ -12,14 +12,14 @@ from mpslint.halfway.program_files import ProgramFiles
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from mpslint.fixing.fixer import Fixing, Made
-    from mpslint.halfway.ported_files import Ported
+    from mpslint.halfway.ported_files import Against, Ported
     from mpslint.project.project import Project
     from mpslint.sources.source import SourceFile
 
-Doubts = dict[str, dict[tuple[str, int], str]]
+Doubts: TypeAlias = "dict[str, dict[tuple[str, int], Against]]"
 """By the absolute path of a file its fixes that had better not be made, each with its reason."""
 
 
@@ -29,6 +29,12 @@ def halves(files: dict[str, Ported], program: ProgramFiles, starting: Iterable[s
     found = ports.found()
     ports.release()
     return found
+
+
+def leave(fixing: Fixing, doubts: Mapping[tuple[str, int], Against]) -> None:
+    """Lets fixes of one file be unsafe, or be none where what is against them is known."""
+    fixing.leave({key: one.reason for key, one in doubts.items()})
+    fixing.withhold({key: one.reason for key, one in doubts.items() if one.is_known})
 
 
 def trees_in(project: Project) -> Callable[[SourceFile], ast.Module | None]:
@@ -58,6 +64,6 @@ def settled_alone(fixing: Fixing, path: str, project: Project) -> Made:
         doubts = halves(files, program, [own]).get(own)
         if not doubts:
             break
-        fixing.leave(doubts)
+        leave(fixing, doubts)
         made = fixing.settled()
     return made

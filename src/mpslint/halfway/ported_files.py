@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mpslint.model import Severity
+from mpslint.model import Confidence, Severity
 from mpslint.porting.bringing import is_aid, ran, silences
 from mpslint.porting.in_the_way import is_mended, keeps_out, raises_there_alone, stays_untold
 from mpslint.project.runs.left_behind import lacks_kernel
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from mpslint.porting.landed import Applied
     from mpslint.sources.source import SourceFile
 
+_CHOOSING = "MPS103"
+"""The code that tells of choices of a device which never ask for MPS."""
 _TWINS = "MPS2"
 """Codes of the rules about what is CUDA's alone: their fixes are for a Mac."""
 
@@ -52,6 +54,9 @@ class Left(NamedTuple):
 
     is_untold: bool = False
     """No rule that is on tells of it: what is mended beside it for CUDA counts."""
+    splits: bool = False
+    """It is known to keep something on the CPU, whoever makes whatever is on offer: what is on MPS
+    would meet that."""
 
     @property
     def raises_on_mps(self) -> bool:
@@ -98,6 +103,19 @@ class Opened(NamedTuple):
         if left.is_untold:
             return self.key[0].startswith(_TWINS)
         return left.code != self.key[0] and (self.ran or left.raises)
+
+    def is_undone_by(self, left: Left) -> bool:
+        """Whether this is known to end a program that goes on today: it would have its tensors on
+        two devices."""
+        return self.ran and self.brings and left.splits
+
+
+class Against(NamedTuple):
+    """Why a fix had better not be made."""
+
+    reason: str
+    is_known: bool = False
+    """Nobody need try it: it ends a program that a Mac runs today."""
 
 
 class Ported(NamedTuple):
@@ -167,4 +185,7 @@ def ported(
 
 def _left(finding: Finding, path: str, line: str) -> Left:
     raises = finding.severity is Severity.BREAKS and not raises_there_alone(finding)
-    return Left(finding.row, path, line, finding.fact, raises, finding.code, lacks_kernel(finding))
+    left = Left(finding.row, path, line, finding.fact, raises, finding.code, lacks_kernel(finding))
+    is_choice = finding.code == _CHOOSING and finding.severity is Severity.IGNORES
+    is_certain = finding.confidence is Confidence.CERTAIN
+    return left._replace(splits=is_choice and is_certain and finding.applicability is None)

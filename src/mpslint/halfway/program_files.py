@@ -15,6 +15,7 @@ from mpslint.errors import MpslintError
 from mpslint.halfway import (
     device_arrays,
     scaled_steps,
+    taken_home,
     understood_packages,
     weight_reads,
     wide_batches,
@@ -56,6 +57,8 @@ class Doubt(NamedTuple):
     """It is so in programs alone that run this part, too."""
     at: int = 0
     """The row of the move itself, which a function makes that is called in `row`."""
+    splits: bool = False
+    """What it tells of is known, where tensors come to MPS."""
 
 
 class ProgramFiles:
@@ -140,6 +143,9 @@ class ProgramFiles:
         is_scaled = scaled_steps.may_scale(text)
         if is_scaled:
             kinds |= scaled_steps.KINDS
+        is_taken = b"torch" in text and taken_home.may_take(text)
+        if is_taken:
+            kinds |= taken_home.KINDS
         wide = self._data_sets.around(path) if wide_batches.may_take(text) else {}
         if wide:
             kinds |= wide_batches.KINDS
@@ -165,6 +171,11 @@ class ProgramFiles:
         if is_read:
             host = device_arrays.read_on_host(tree, nodes)
             doubts += [Doubt(*one, only_if_ran=True) for one in host]
+        if is_taken:
+            for row, told, name in taken_home.taken(nodes):
+                users = map(self.tree_of, (path, *self._naming(path, name)))
+                again = any(taken_home.is_made_again(one, name) for one in users)
+                doubts.append(Doubt(row, told, only_if_ran=True, splits=again))
         if has_weights:
             doubts += [Doubt(*one, only_if_ran=True) for one in weight_reads.read(nodes)]
         if wide:
@@ -178,6 +189,10 @@ class ProgramFiles:
             doubts += [Doubt(row, text, at=at) for row, text, at in taken]
         doubts += [Doubt(*one) for one in self._kept.taken(tree, kept)] if kept else []
         return doubts
+
+    def _naming(self, path: str, name: str) -> tuple[str, ...]:
+        """The files of the run that lead to a file, and hold a name."""
+        return self.holding(path, tuple(self.users(path)), name.encode())
 
     def file_of(self, path: str, module: str) -> str | None:
         """The file of a module as the file at `path` names it."""

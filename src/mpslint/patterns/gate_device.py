@@ -131,7 +131,10 @@ def _beside_kept_flag(context: Context, test: ast.Attribute, wanted: bool) -> Re
     elif _has_device(context, holder.id) or _may_come_from_elsewhere(context):
         return None
     name = f"{holder.id}.{_DEVICE}"
-    return _selected_behind(context, test, wanted, joined(switches), definition, name)
+    # One thing is asked in one spelling: the flag may be just what the user said.
+    switch = joined(switches)
+    switch = spelled if switch == ast.unparse(value) else switch
+    return _selected_behind(context, test, wanted, switch, definition, name)
 
 
 def may_keep_device(context: Context, owner: ast.ClassDef) -> bool:

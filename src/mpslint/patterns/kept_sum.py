@@ -52,6 +52,20 @@ def _is_product(node: ast.expr, call: ast.Call) -> bool:
     return False
 
 
+def waits_anyway(context: Context, call: ast.expr, turns: Turns) -> ast.Call | None:
+    """Another copy to the host that each turn makes: who reads a sum behind the loop still waits
+    for the device in it, and has a number of another dtype for nothing."""
+    for other in context.index.calls.get("cpu", ()):
+        if other.args or not context.index.within(other, turns):
+            continue
+        if context.index.within(call, other) or context.index.within(other, call):
+            continue
+        around = context.index.enclosing(other, ast.If, ast.IfExp, ast.Try)
+        if around is None or not context.index.within(around, turns):
+            return other
+    return None
+
+
 def keep_on_device(
     context: Context, call: ast.expr, turns: Turns, statement: ast.stmt
 ) -> Fix | None:

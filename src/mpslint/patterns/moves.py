@@ -24,6 +24,7 @@ from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.references import Reference
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import reference, reference_level
+from mpslint.patterns.wrapped_batches import BATCHES, moved_batches
 from mpslint.semantics.gpus.ranks import rank_of
 from mpslint.semantics.packages.flag_uses import moved_elsewhere
 from mpslint.semantics.packages.moved_by_flag import stays_by_flag
@@ -117,8 +118,8 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
         return None
     if not parting and overrides_cuda(context, call):
         parting = OWN_CUDA
-    refusals = opened_refusals(context)
-    fix = Fix("Move to the selected device", (*found.edits, *edits, *refusals), found.level)
+    also = (*opened_refusals(context), *moved_batches(context, call))
+    fix = Fix("Move to the selected device", (*found.edits, *edits, *also), found.level)
     return doubtful(fix, parting or found.reason)
 
 
@@ -139,7 +140,8 @@ def move_with(context: Context, call: ast.Call, empty: Sequence[ast.Call]) -> Fi
 def _parting(context: Context, call: ast.Call) -> str:
     """What stays on CUDA, or on the CPU, when this one moves: things that go to a GPU by its
     index, that a function from elsewhere moves, or that keep a gate of their own in the same
-    function; or that it is taken for a test; empty: nothing."""
+    function; or that it is taken for a test, or moves batches that its wrapper moved; empty:
+    nothing."""
     if _is_asked(context, call):
         return _ASKED
     function = context.index.function(call)
@@ -149,7 +151,9 @@ def _parting(context: Context, call: ast.Call) -> str:
         return moved
     if leaves_index(context, within) and add_arms(context) is None:
         return BY_INDEX
-    return GATED if function in _gated(context) and stays_behind(context) else ""
+    if function in _gated(context) and stays_behind(context):
+        return GATED
+    return BATCHES if moved_batches(context, call) else ""
 
 
 def _is_asked(context: Context, call: ast.Call) -> bool:

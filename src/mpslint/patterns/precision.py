@@ -13,6 +13,7 @@ from mpslint.patterns.early_cast import cast_behind, cast_first
 from mpslint.patterns.in_function import outermost
 from mpslint.patterns.layout import folded
 from mpslint.patterns.local_names import torch_name
+from mpslint.patterns.shared_dtype import shared_dtype
 from mpslint.patterns.text import (
     holds_comment,
     indent_unit,
@@ -120,6 +121,12 @@ def _narrowed(context: Context, request: Request, wide: str, kept: str) -> Fix |
         text = conditional_dtype(context, device, wide, source.segment(request.dtype))
         if text is None:
             return _everywhere(context, request.dtype, wide)
+        shared = shared_dtype(context, request, device, wide, text) if " if " in text else None
+        if shared is not None:
+            named = replace(source, request.dtype, shared[1])
+            return Fix(
+                f"Keep {wide} where the device has it", (shared[0], named), Applicability.SAFE
+            )
         plain = replace(source, request.dtype, text)
         wrapped = plain._replace(text=_replacing(context, request.dtype, text))
         edits: tuple[Edit, ...] = (_fitted(context, request.call, plain, wrapped),)

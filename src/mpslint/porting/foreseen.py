@@ -16,6 +16,7 @@ from mpslint.patterns.default_device import REASON
 from mpslint.patterns.loading import stays_on_host
 from mpslint.porting.bringing import OPENING, brings
 from mpslint.porting.in_the_way import keeps_out, weighs
+from mpslint.porting.known_harm import leave_known_harm
 from mpslint.project.compiled.kernel_calls import missing_name
 from mpslint.project.runs.left_behind import DEFAULTS, LASTING, STAYING, lacks_kernel, places
 from mpslint.semantics.destinations.destinations import device_argument
@@ -69,6 +70,7 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     _leave_what_has_no_way(context, findings)
     if not context.worlds.is_asked:
         return
+    leave_known_harm(context, findings)
     _doubt_what_is_held_back(context, findings)
     _doubt_what_leaves_behind(context, findings)
     opening = [

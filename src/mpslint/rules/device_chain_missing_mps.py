@@ -53,7 +53,12 @@ that no safe fix opens: they would stay on the CPU; and where it reads a clock b
 CUDA only that gets no arm for MPS along with this.
 A device that is named elsewhere and taken where there is CUDA (`config.device if
 torch.cuda.is_available() else "cpu"`) gives way to MPS, but for who names the CPU.
+A function that is told how many GPUs are wanted, and takes no more than
+`torch.cuda.device_count()`, gives MPS where one is wanted and CUDA has none.
 A flag that decides nothing but moves goes with the tests in front of these.
+There is no fix where a program that runs on a Mac's CPU is known to end on MPS: an operator without
+a kernel stands in the class or function that chooses, or something beside it is known to stay on
+the CPU; the reason names the place.
 `Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")` of Lightning becomes
 `accelerator="auto"`, unless it says a strategy, a precision or a number of devices that no Mac
 has; unsafe where what else it is told is not seen.
@@ -72,6 +77,7 @@ from mpslint.facts.torch_releases import FIRST_AUTOCAST_ON_MPS
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
 from mpslint.patterns.any_gpu import chosen_by_trainer
 from mpslint.patterns.chain import add_mps_arm
+from mpslint.patterns.counted_gpus import mps_beside_counted
 from mpslint.patterns.default_device import add_default_device
 from mpslint.patterns.gates import gates_level, open_gates, opens_all
 from mpslint.patterns.named_device import level_beside_named, mps_beside_named, names_device
@@ -204,6 +210,8 @@ def _fix(context: Context, test: ast.expr, choice: Choice) -> Fix | None:
         return left
     if names_device(context, test):
         return mps_beside_named(context, test)
+    if (counted := mps_beside_counted(context, test)) is not None:
+        return counted
     if opens_all(context, choice.tests):
         return open_gates(context)
     return add_default_device(context, test)
@@ -217,6 +225,8 @@ def _level(context: Context, test: ast.expr, choice: Choice) -> Applicability | 
         return left.applicability
     if names_device(context, test):
         return level_beside_named(context, test)
+    if (counted := mps_beside_counted(context, test)) is not None:
+        return counted.applicability
     if opens_all(context, choice.tests):
         return gates_level(context)
     found = add_default_device(context, test)

@@ -99,7 +99,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Label, Severity
-from mpslint.patterns.kept_sum import accumulates, keep_on_device
+from mpslint.patterns.kept_sum import accumulates, keep_on_device, waits_anyway
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.loops.loops import Loop
@@ -313,6 +313,9 @@ def _finding(
         and isinstance(call, ast.Call)
         and accumulates(context, statement, call, tensor, turns)
     )
+    other = waits_anyway(context, call, turns) if offer else None
+    if other is not None:
+        offer, unfixed = False, f"{context.line(other)}: the loop waits for the device all the same"
     start, end = _token(context, call)
     return context.finding_at(
         rule,

@@ -144,9 +144,13 @@ def _doubt_half_ports(
     found = halves(asked, program, by_path)
     for path, doubts in found.items():
         findings = by_path[path].all_findings
-        reasons = {number: reason for (_, number), reason in doubts.items()}
+        reasons = {number: one.reason for (_, number), one in doubts.items()}
+        known = {number: one.reason for (_, number), one in doubts.items() if one.is_known}
+        known.update(same_change(findings, known))
         for number, reason in (*reasons.items(), *same_change(findings, reasons)):
             findings[number].doubt(reason)
+        for number, reason in known.items():
+            findings[number].drop_fix(reason)
 
 
 class Fixed:

@@ -10,7 +10,7 @@ from mpslint.checking.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
 from mpslint.fixing.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing.fixing import Planned
-from mpslint.halfway.halves import halves, trees_in
+from mpslint.halfway.halves import halves, leave, trees_in
 from mpslint.halfway.ported_files import ported, untouched
 from mpslint.halfway.program_files import ProgramFiles
 from mpslint.porting.in_the_way import weighs
@@ -401,8 +401,8 @@ class Together:
         again = [path for path in self._jobs if os.path.abspath(path) in doubted]
         for path in again:
             doubts = doubted[os.path.abspath(path)]
-            self._halves.update(doubts.values())
-            self._fixing[path].leave(doubts)
+            self._halves.update(one.reason for one in doubts.values())
+            leave(self._fixing[path], doubts)
             self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
         return bool(again)
 

@@ -34,10 +34,6 @@ def _fixed(made: str) -> str:
         ("torch.cuda.FloatTensor(both.shape)", "torch.empty(both.shape, device=device)"),
         ("torch.cuda.FloatTensor(both.size())", "torch.empty(both.size(), device=device)"),
         (
-            "torch.cuda.FloatTensor(n).uniform_()",
-            "torch.empty(n, device=device).uniform_()",
-        ),
-        (
             "torch.cuda.FloatTensor([1, 2]).zero_()",
             "torch.tensor([1, 2], dtype=torch.float32, device=device).zero_()",
         ),

@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.patterns.text import indent_unit, insert, replace
+from mpslint.semantics.syntax.parameters import defaults_of, given_for
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
@@ -31,6 +32,8 @@ def resolved_inside(
     if _is_scripted(context, function):
         return None
     if context.index.parents[default] is not arguments or _means_another(context, parameter):
+        return None
+    if _may_be_given_none(context, function, parameter):
         return None
     first = next((item for item in function.body if not _says_nothing(item)), None)
     if first is None:
@@ -80,9 +83,8 @@ def _is_scripted(context: Context, function: FunctionNode) -> bool:
     decorated = (
         item.func if isinstance(item, ast.Call) else item for item in function.decorator_list
     )
-    return any(context.resolve(one) in words for one in decorated) or bool(
-        context.calls_of(words[0])
-    )
+    called = next(iter(context.calls_of(words[0])), None)
+    return called is not None or any(context.resolve(one) in words for one in decorated)
 
 
 def _lists_values(context: Context, parameter: ast.arg) -> bool:
@@ -122,6 +124,41 @@ def _means_another(context: Context, parameter: ast.arg) -> bool:
             if any(isinstance(one, ast.Constant) and one.value is None for one in sides):
                 return True
     return False
+
+
+def _may_be_given_none(context: Context, function: FunctionNode, parameter: ast.arg) -> bool:
+    """Whether somebody gives the parameter None, which is the CPU for torch: a call, or a function
+    of the same file that has a parameter of that name for it (a wrapper, a subclass)."""
+    name, owner = parameter.arg, context.index.parents[function]
+    known, skipped = function.name, None
+    if isinstance(owner, ast.ClassDef) and known == "__init__":
+        known, skipped = owner.name, 1
+    elif isinstance(owner, ast.ClassDef):
+        known = f"{owner.name}.{known}"
+    others = context.elsewhere.calls(context.source.path, known) if context.elsewhere else ()
+    called = [
+        call
+        for spelled in {function.name, known.rpartition(".")[2]}
+        for call in context.index.calls.get(spelled, ())
+    ]
+    given = [
+        given_for(function.args, call, name, skipped=skipped)
+        for call in (*called, *others)
+        if call is not None
+    ]
+    given += [
+        item.value
+        for call in context.index.of(ast.Call)
+        for item in call.keywords
+        if item.arg == name
+    ]
+    defaults = [
+        value
+        for other in context.index.of(ast.FunctionDef)
+        for one, value in defaults_of(other.args)
+        if one.arg == name
+    ]
+    return any(isinstance(one, ast.Constant) and one.value is None for one in (*given, *defaults))
 
 
 def _says_nothing(statement: ast.stmt) -> bool:

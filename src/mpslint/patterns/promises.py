@@ -27,7 +27,8 @@ def literal_level(context: Context, literal: Literal, slot: Slot) -> Applicabili
     torch = torch_name(context, literal.node)
     if torch is None and "torch" not in _imported(context) and not comes_along(context):
         return Applicability.UNSAFE
-    if torch is None or _is_numbered(context, slot) or settles_somewhere(context):
+    is_asked = torch is None or slot.kind == "parameter" or _is_numbered(context, slot)
+    if is_asked or settles_somewhere(context):
         # Rare, and often no place is left for a selection: what the fix comes to is asked.
         fix = replace_literal(context, literal, slot)
         return fix.applicability if fix is not None else None

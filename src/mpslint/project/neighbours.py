@@ -149,11 +149,10 @@ class Neighbours(NotLookedAt):
         paths = sorted(self.files_of(self._heard[0]))
         self._heard = [0]
         self._runs.trim()
-        known = self._signed
         for path in paths:
-            if path not in known:
-                known[path] = Consulted(path, *self.modules.sign(path))
-        return tuple([known[path] for path in paths])
+            if path not in self._signed:
+                self._signed[path] = Consulted(path, *self.modules.sign(path))
+        return tuple([self._signed[path] for path in paths])
 
     @property
     def is_full(self) -> bool:
@@ -339,15 +338,16 @@ class Neighbours(NotLookedAt):
     def given(
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
     ) -> list[Handed] | None:
-        path = os.path.abspath(path)
-        question, calls = ("given", path, name, kept, is_asked), self._given_around.calls
-        return self._told(question, lambda: calls(path, name, kept, is_asked=is_asked), None)
+        return self._about("given", path, self._given_around.calls, None, name, kept, is_asked)
 
     def calls(self, path: str, name: str) -> tuple[ast.Call | None, ...]:
         return self._about("calls", path, self._calls.of, (), name)
 
     def gives_text(self, path: str, given: Given) -> bool | None:
         return self._about("text", path, self._given_around.texts, None, given)
+
+    def gives_from_host(self, path: str, given: Given) -> bool:
+        return self._about("host", path, self._given_around.are_on_host, False, given)
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         return self._about("answer kept", path, self._kept_answers.answer, None, attribute)

@@ -23,10 +23,12 @@ Use instead: test every so many steps, or keep the decision on the device (`torc
 `x is None`, `isinstance`, `len(x)`, `x.shape`, `x.numel()`; what runs under a test of the step, the
 rank or a verbosity switch, or of one for debugging that is made of `__debug__`; in evaluation and
 generation loops what ends nothing; assertions of tests and in their files; tensors known to be on
-the CPU, and what the function moves further down (`labels = labels.to(device)`), which came to it
-on the CPU; what `isinstance(x, torch.Tensor)` has found to be none; in functions that a step calls,
-in this file or from another, but for what ends all, and of losses of which only `backward()` is
-seen (there tests are mostly for NaN, or of a line search, and cannot be avoided).
+the CPU; checks in a function of a forward pass that waits for a number or a size to go on with
+anyway (`x[mask]`, `lens.max().item()`); what the function moves further down (`labels =
+labels.to(device)`), which came to it on the CPU; what `isinstance(x, torch.Tensor)` has found to be
+none; in functions that a step calls, in this file or from another, but for what ends all, and of
+losses of which only `backward()` is seen (there tests are mostly for NaN, or of a line search, and
+cannot be avoided).
 
 By default: checks that all numbers are finite, with or without `.any()` and `.all()`, and
 `torch.allclose`, where they end all or tell of it (`if torch.isnan(loss): break`, and what keeps
@@ -54,6 +56,7 @@ from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.purpose.test_files import is_test_file
 from mpslint.semantics.reads.batch_outputs import goes_through_batches
 from mpslint.semantics.reads.deciding_arms import decides_what_comes
+from mpslint.semantics.reads.waits_of_the_pass import waits_besides
 from mpslint.semantics.steps.step_runs import first_of_runs
 from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
@@ -144,7 +147,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             if b"__debug__" in context.source.data and is_debugging(context, node):
                 continue
             function = context.passes.around(operand)
-            if function is not None:
+            if function is not None and not waits_besides(context, function):
                 found.append(Step(operand, operand, function))
     for steps in first_of_runs(context, found):
         node, _, turns = steps[0]

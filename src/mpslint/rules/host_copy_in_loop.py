@@ -39,18 +39,18 @@ predictions = torch.cat(predictions).cpu()
 ```
 
 ## What is not flagged
-Copies under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
-loops that need what they copy, or make it only when they are asked to (`if args.save:`), that draw
-what they keep, free memory, take the time or have a tokenizer make texts of a tensor
-(`batch_decode`); what a step switches off in a function that it calls (`run(batch, save=False)`);
-what goes to the next `step(...)` of an environment, or to whatever method of an object that began
-what the loop goes through and answers with what its next turn is about (`state = world.begin()`;
-`state, reward = world.act(action)`), or to a method of the object that gave the
-batch (priorities of a replay buffer) whose class works through it in Python or by NumPy; one copy
-in a forward pass outside loops of what the pass has computed (most is for what works on the host);
-`.to("cpu", non_blocking=True)`; parts that a turn shows, draws or writes to a file, or of what a
-model hands back as it is, which may be a list; modules and state dicts (checkpoints); tensors known
-to be on the CPU; loops that wait on purpose at every step.
+Copies under a test of the step, the rank or a verbosity switch, at one turn of the loop alone (`if
+i + 1 == count`), after it, or in evaluation loops that need what they copy, or make it only when
+they are asked to (`if args.save:`), that draw what they keep, free memory, take the time or have a
+tokenizer make texts of a tensor (`batch_decode`); what a step switches off in a function that it
+calls (`run(batch, save=False)`); what goes to the next `step(...)` of an environment, or to
+whatever method of an object that began what the loop goes through and answers with what its next
+turn is about (`state = world.begin()`; `state, reward = world.act(action)`), or to a method of the
+object that gave the batch (priorities of a replay buffer) whose class works through it in Python or
+by NumPy; one copy in a forward pass outside loops of what the pass has computed (most is for what
+works on the host); `.to("cpu", non_blocking=True)`; parts that a turn shows, draws or writes to a
+file, or of what a model hands back as it is, which may be a list; modules and state dicts
+(checkpoints); tensors known to be on the CPU; loops that wait on purpose at every step.
 
 ## Told when asked for
 Where somebody asks for the rule (`extend-select = ["MPS304"]`) these are told as well: what a loop

@@ -71,12 +71,13 @@ of `match step % 50`, by a name for such a test as well), of the time that has p
 time.time() - last > 10: last = time.time()`), of `logging.DEBUG`, of the rank or of a verbosity
 switch, in an error path or the arm of a test for NaN (`if loss.isnan().any():`), behind `if step %
 n: continue`; after the loop; of gradients in what few steps alone, or nobody, is seen to call, and
-of a module that was moved to the CPU; in the arm that one turn alone comes to (`if i == 0`); beside
-a test that the turn makes of the same tensor to go on (`if loss < best: best = loss`), which waits
-anyway; of an action that an environment answers with the next state (`state, reward, done, _ =
-env.step(action.item())`); once per epoch, also where an epoch is one step and what is read is
-printed; in evaluation loops what the turn itself needs, or prints alone, and what is read beside a
-copy that it needs anyway (but for reads element by element); tensors known to be on the CPU and
+of a module that was moved to the CPU; in the arm that one turn alone comes to (`if i == 0`, `if i +
+1 == count`); beside a test that the turn makes of the same tensor to go on (`if loss < best: best =
+loss`), which waits anyway; of an action that an environment answers with the next state (`state,
+reward, done, _ = env.step(action.item())`); once per epoch, also where an epoch is one step and
+what is read is printed; in evaluation loops what the turn itself needs, or prints alone, and what
+is read beside a copy that it needs anyway (but for reads element by element), or beside a table in
+which each element finds a place (`table[label][guess] += 1`); tensors known to be on the CPU and
 programs that never use another device (a file that trains what its callers hand it says nothing of
 that); values that are no tensors of torch (NumPy scalars, pandas, dictionaries' `.items()`); loops
 that wait on purpose at every step (`synchronize`, or a helper of the file that does so); functions

@@ -24,8 +24,10 @@ Anything but the literal `True`, code behind a test for CUDA or about CUDA, and 
 pinned where somebody asked for it (`if pin_memory:`) or in a method `pin_memory`, which a loader
 calls of a batch that it pins; the default of a parameter that all calls give; loaders in programs
 that have all warnings ignored, and in projects whose requirements let in no torch that warns
-(before 2.7 a loader asks for CUDA itself). Loaders for several GPUs, and those in a function that
-moves to CUDA without asking: its `.cuda()` raises before anything is loaded.
+(before 2.7 a loader asks for CUDA itself). Loaders for several GPUs, those that are given a
+`DistributedSampler` among them, and those in a function that moves to CUDA without asking: its
+`.cuda()` raises before anything is loaded. Loaders that a file which knows no device and learns
+nothing only goes through below `if __name__ == "__main__":`, to show what its data set holds.
 
 ## Fix safety
 Safe for `DataLoader`: on CUDA the value is the same. None for the default of a parameter. Where the
@@ -57,6 +59,7 @@ from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.processes.loader_options import loader_options
+from mpslint.semantics.processes.unheard_loaders import is_dealt_out, is_only_looked_at
 from mpslint.semantics.purpose.silenced_warnings import shows_no_warnings
 from mpslint.semantics.values.values import Kind
 
@@ -89,6 +92,8 @@ def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
         if not (context.worlds.breaks(option.call) and context.worlds.breaks(value)):
             continue
         if value.value is True and _is_unheard(context):
+            continue
+        if is_dealt_out(context, option.call) or is_only_looked_at(context, option.call):
             continue
         told.add(value)
         if value.value is True:

@@ -33,10 +33,13 @@ no Mac's GPU holds: it is on the CPU, or its cast is told (MPS401), factories wi
 variants that depend on an argument's value (`norm(p="nuc")`). Tests. What torch_scatter makes of
 torch's own operators (`scatter_add`, `scatter_mean`), and operators of packages in code that makes
 data, no model. What transforms of a data set do with its samples (`data.vectors = ...; return data`
-in `__call__`), and functions that only they use. Methods of what is not known to be a tensor
-(`.take`), and `.mode` of what a module gives, which may be a distribution. With the default
-`min-torch`, only ops that torch 2.13 lacks: what torch has had for longer is flagged where a
-project sets `min-torch` to an older release.
+in `__call__`), what data sets and `LightningDataModule`s compute that move nothing themselves, with
+what nobody else may have handed them, and functions that only such use. What a function makes of
+its parameters alone, where all who call it, in other files as well, give arrays or what was left on
+the CPU. Projects whose requirements let in no torch from 1.12 on, the first with MPS. Methods of
+what is not known to be a tensor (`.take`), and `.mode` of what a module gives, which may be a
+distribution. With the default `min-torch`, only ops that torch 2.13 lacks: what torch has had for
+longer is flagged where a project sets `min-torch` to an older release.
 
 ## Fix safety
 Unsafe: the op runs on the CPU on every machine. Offered where it takes one tensor.
@@ -53,6 +56,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.facts.ops import NEVER, Release, release_text, support
+from mpslint.facts.torch_releases import FIRST_WITH_MPS
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.followed_values import callers
 from mpslint.patterns.on_cpu import compute_on_cpu, takes_one_tensor
@@ -92,6 +96,8 @@ _OF_DISTRIBUTIONS = frozenset({"mode"})
     unfixed="it does not take one tensor alone that could go to the CPU and back",
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if context.settings.is_bound_before(FIRST_WITH_MPS):
+        return
     yield from _of_packages(context, rule)
     table, oldest = support(), oldest_release(context)
     lacking = {name: since for name, since in table.native_since.items() if since > oldest}

@@ -212,6 +212,10 @@ class OutOfReach(NotLookedAt):
         self.asked = True
         return not key.nested
 
+    def gives_from_host(self, path: str, given: Given) -> bool:
+        self.asked = True
+        return False
+
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         self.asked = True
         return None
@@ -386,6 +390,9 @@ class Distant(NotLookedAt):
 
     def reads_key(self, path: str, key: Key) -> bool:
         return not key.nested
+
+    def gives_from_host(self, path: str, given: Given) -> bool:
+        return False
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         return None

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from mpslint.project.uses.calls_beside import calls_beside
 from mpslint.semantics.destinations.sure_devices import is_text, surely_device
 from mpslint.semantics.elsewhere.elsewhere import Given
+from mpslint.semantics.operands.left_on_host import lies_on_host
+from mpslint.semantics.purpose.test_files import is_test_file
 from mpslint.semantics.worlds.handed import Handed
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ class GivenAround:
         self._elsewhere = elsewhere
 
     def calls(
-        self, path: str, name: str, kept: frozenset[str], *, is_asked: bool
+        self, path: str, name: str, kept: frozenset[str], is_asked: bool
     ) -> tuple[list[Handed] | None, tuple[str, ...]]:
         """All calls of the function or class `name` of the file at the absolute `path` by others;
         None where one of them is not seen, or sets an attribute that keeps what is given (`kept`)
@@ -55,6 +57,27 @@ class GivenAround:
                 return None, files  # Nobody comes there, or it is not known what is called.
             calls.append(Handed(call, *handed).away())
         return (calls if found is not None else None), files
+
+    def are_on_host(self, path: str, given: Given) -> tuple[bool, tuple[str, ...]]:
+        """Whether other files call the function of the file at the absolute `path`, and all of them
+        give an array, or a tensor that was left on the CPU, for the parameter; and the files that
+        this rests on. Who installs the project is not seen, and what tests give is made up."""
+        if not given.name.startswith("_"):
+            published, told = self._mentions.is_published(path)
+            if published:
+                return False, told
+        found, files = self._mentions.calls(path, given, self._elsewhere)
+        others = [
+            (context, call)
+            for context, call in found or ()
+            if context.source.path != path and not is_test_file(context)
+        ]
+        for context, call in others:
+            files = (*files, *self._elsewhere.rests_on(context.source.path))
+            value = given.of(call)
+            if value is None or not lies_on_host(context, value, call):
+                return False, files
+        return bool(others), files
 
     def texts(self, path: str, given: Given) -> tuple[bool | None, tuple[str, ...]]:
         """Whether somebody calls what is asked about with a text for the parameter; None where that

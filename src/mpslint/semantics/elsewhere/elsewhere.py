@@ -40,7 +40,6 @@ _BASES = 4
 """So many classes are looked at, one the base of the other."""
 _DEVICES = (Kind.DEVICE, Kind.DEVICE_STRING)
 
-
 ANYTHING = "*"
 """The name that stands for all that a module defines."""
 
@@ -218,8 +217,7 @@ class Elsewhere(Protocol):
         leads to it that a Mac can start; None: it is not."""
 
     def is_driven(self, path: str) -> bool:
-        """Whether a framework that never chooses MPS runs the module at `path`: what it defines, or
-        what such modules alone use of it."""
+        """Whether a framework that never chooses MPS runs the module, or what such alone use."""
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         """Whether a forward pass of another file calls the function `name` of that at `path`."""
@@ -239,8 +237,7 @@ class Elsewhere(Protocol):
         none, or nothing is known of it."""
 
     def takes(self, path: str, name: str) -> bool:
-        """Whether anything in the project, but for the file at `path` itself, may have the variable
-        `name` of this module."""
+        """Whether anything in the project, but for the file itself, may have a variable of it."""
 
     def refuses(self, path: str, given: Given, outcome: Outcome, kept: str) -> bool:
         """Whether somebody in the project calls what is asked about, and the parameter comes out
@@ -249,6 +246,9 @@ class Elsewhere(Protocol):
     def reads_key(self, path: str, key: Key) -> bool:
         """Whether another file of the project may place something with what a configuration of
         the file at `path` holds under a key."""
+
+    def gives_from_host(self, path: str, given: Given) -> bool:
+        """Whether others call what is asked about, all with an array or a tensor of the CPU."""
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         """What torch says of CUDA, where that is all that the project stores under an attribute of

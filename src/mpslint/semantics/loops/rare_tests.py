@@ -189,7 +189,30 @@ class RareTests:
         """As `arm_of_one_turn`; None where the loop itself changes the number that is compared with
         that of the turn: `if i == self.next: self.next += 1`."""
         arm = arm_of_one_turn(test, counters)
+        if arm is None:
+            arm = self._arm_of_a_counted_turn(test, counters)
         return None if arm is not None and self._is_set_by_turns(test) else arm
+
+    def _arm_of_a_counted_turn(self, test: ast.expr, counters: set[str]) -> bool | None:
+        """The arm of `if i + 1 == count:` that one turn alone comes to, where the loop sets none of
+        the names that it compares its number with."""
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return None
+        if not isinstance(test.ops[0], ast.Eq | ast.NotEq):
+            return None
+        turn, number = test.left, test.comparators[0]
+        if not names_in(turn) & counters:
+            turn, number = number, turn
+        if not _is_shifted(turn) or not counts(turn, counters) or not _is_shifted(number):
+            return None
+        loops = [x for x in self._index.ancestors(test) if isinstance(x, LOOPS)]
+        around = next((x for x in loops if names_in(turn) & self._counted_by(x)), None)
+        for item in ast.walk(number):
+            if isinstance(item, ast.Name) and around is not None:
+                bindings = self._flow.reaching(item)
+                if not bindings or any(self._index.within(x.node, around) for x in bindings):
+                    return None
+        return isinstance(test.ops[0], ast.Eq)
 
     def _is_set_by_turns(self, test: ast.expr) -> bool:
         asked = {item.attr for item in ast.walk(test) if isinstance(item, ast.Attribute)}
@@ -253,6 +276,15 @@ def _stores(statement: ast.Assign, table: str, key: object) -> bool:
         and target.slice.value == key
         for target in statement.targets
     )
+
+
+def _is_shifted(node: ast.expr) -> bool:
+    """`i`, `i + 1`, `len(xs) - 1`: each turn has another one."""
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        if not isinstance(node.right, ast.Constant):
+            return False
+        node = node.left
+    return isinstance(node, ast.Name | ast.Attribute | ast.Constant)
 
 
 def _needed(test: ast.expr) -> Iterator[ast.Name]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.devices.host_notebooks import is_on_host
 from mpslint.semantics.operands.called_objects import calls_of_object
 from mpslint.semantics.operands.constructors import is_before_move
+from mpslint.semantics.operands.left_on_host import is_made_of_host_parameters
 from mpslint.semantics.operands.missed_results import is_missed_later
 from mpslint.semantics.operands.sample_transforms import only_transforms_run
 from mpslint.semantics.operands.sent_to_host import is_sent_to_host
@@ -83,9 +84,9 @@ def may_run_on_mps(context: Context, call: ast.Call, name: str) -> bool:
             return False
     if is_on_host(context.source, context.index, context.placement):
         return False
-    if is_sent_to_host(context, call):
+    if is_sent_to_host(context, call) or only_transforms_run(context, call):
         return False
-    return not only_transforms_run(context, call)
+    return not any(is_made_of_host_parameters(context, one) for one in _arguments(call))
 
 
 def _arguments(call: ast.Call) -> Iterator[ast.expr]:

@@ -1,5 +1,5 @@
-"""What only the transforms of a data set run: on samples, which lie on the CPU until a batch of
-them is moved.
+"""What only the transforms of a data set, or the set itself, run: on samples, which lie on the CPU
+until a batch of them is moved.
 
 Such a transform is an object that is called with a sample and gives the sample back with more, or
 something else, in it. A module that does so belongs to a model.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.operands.data_sets import is_of_data_set
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.syntax.methods import method_of
 
@@ -21,14 +22,15 @@ _DEPTH = 4
 
 
 def only_transforms_run(context: Context, node: ast.AST) -> bool:
-    """Whether `node` stands in a transform of samples, or in a function that nobody else uses."""
+    """Whether `node` stands in a transform of samples, in a data set, or in a function that nobody
+    else uses."""
     return _is_of_transforms(context, node, _DEPTH)
 
 
 def _is_of_transforms(context: Context, node: ast.AST, depth: int) -> bool:
     klass = context.index.enclosing(node, ast.ClassDef)
     if klass is not None:
-        return _is_transform(context, klass)
+        return _is_transform(context, klass) or is_of_data_set(context, node)
     outermost = next(
         (item for item in context.index.ancestors(node) if item in context.tree.body), None
     )

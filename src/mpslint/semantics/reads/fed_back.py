@@ -65,16 +65,18 @@ def _taker(
 
 
 def _gave_before(context: Context, call: ast.Call, value: ast.expr) -> bool:
-    """Whether the object has given something in the same function, above the value."""
+    """Whether the object has given something in the same function, or the same program, above the
+    value."""
     assert isinstance(call.func, ast.Attribute)
     function, giver = context.index.function(call), ast.dump(call.func.value)
-    return function is not None and any(
+    return any(
         isinstance(item, ast.Assign)
         and item.lineno < value.lineno
+        and context.index.function(item) is function
         and isinstance(item.value, ast.Call)
         and isinstance(item.value.func, ast.Attribute)
         and ast.dump(item.value.func.value) == giver
-        for item in walk(function)
+        for item in walk(function or context.tree)
     )
 
 

@@ -18,7 +18,7 @@ from mpslint.semantics.reads.shown import is_shown
 from mpslint.semantics.steps.handed_back import comes_from_device_work
 from mpslint.semantics.steps.steps import Turns, is_device_tensor
 from mpslint.semantics.steps.trainer_steps import is_trainer_evaluation
-from mpslint.semantics.syntax.expressions import last_name, root_of
+from mpslint.semantics.syntax.expressions import last_name, names_in, root_of
 from mpslint.semantics.syntax.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.terms.value import Kind
 from mpslint.semantics.values.placement import has_host_copy
@@ -322,6 +322,8 @@ def _needs_others(context: Context, loop: Turns) -> bool:
 def _needs(context: Context, node: ast.AST, loop: Turns) -> bool:
     if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
         return is_device_tensor(context, node.test) and context.loops.every_step(node.test, loop)
+    if isinstance(node, ast.For) and node is not loop:
+        return _counts_by_elements(context, node) and context.loops.every_step(node, loop)
     if not isinstance(node, ast.Call) or not _copies_to_host(context, node):
         return False
     if isinstance(node.func, ast.Attribute) and node.func.attr == _DECODES:
@@ -336,6 +338,24 @@ def _needs(context: Context, node: ast.AST, loop: Turns) -> bool:
     if not context.loops.every_step(node, loop):
         return False
     return not _is_gathered(context, whole(context, node), loop, _NAMES_FOLLOWED)
+
+
+def _counts_by_elements(context: Context, inner: ast.For) -> bool:
+    """`for label, guess in zip(labels, guesses): table[label][guess] += 1`, whose every element is
+    read to find its place."""
+    iterable = inner.iter
+    is_zip = isinstance(iterable, ast.Call) and last_name(iterable.func) == "zip"
+    walked = iterable.args if is_zip else [iterable]  # type: ignore[attr-defined]
+    if not any(is_device_tensor(context, one) for one in walked):
+        return False
+    elements = names_in(inner.target)
+    return any(
+        isinstance(part, ast.Subscript)
+        and isinstance(part.slice, ast.Name)
+        and part.slice.id in elements
+        for statement in inner.body
+        for part in ast.walk(statement)
+    )
 
 
 def _copies_to_host(context: Context, call: ast.Call) -> bool:

@@ -31,6 +31,16 @@ _CALLED_BY: dict[str, frozenset[str]] = {
 }
 """Known bases, each with the methods that it, or who holds an object of it, calls by name; those
 that Python calls apart."""
+_OF_LIGHTNING = frozenset({"LightningModule", "LightningDataModule"})
+_LIGHTNING = ("lightning.", "pytorch_lightning.")
+# Fact: lightning/pytorch/core/ (module.py, hooks.py, datamodule.py, saving.py), and those of 0.5 to
+# 2.5: what these classes have, and what a trainer asks for, begins so.
+_BY_TRAINERS = (
+    *("on_", "configure_", "train", "val", "test", "predict", "tng_", "optimizer", "lr_", "log"),
+    *("prepare_", "setup", "teardown", "transfer_", "backward", "manual_", "clip_", "init_", "get"),
+    *("load_", "save_", "from_", "to_", "toggle", "untoggle", "freeze", "unfreeze", "summarize"),
+    *("print", "tbptt", "grad_", "amp_", "all_gather", "hparams", "state_", "add_to", "allow_"),
+)
 _LISTING_NOTHING = frozenset(
     {"torch", "torchvision", "torchmetrics", "pytorch_lightning", "lightning", "transformers"}
     | {"diffusers", "gym", "gymnasium", "typing", "enum", "argparse", "logging", "threading"}
@@ -44,11 +54,18 @@ def has_own_methods(context: Context, owner: ast.ClassDef, name: str) -> bool:
     """Whether the bases of a class ask for nothing of this name: they are known to ask for none."""
     for where, klass, qualified in line(context, owner):
         if klass is None:
-            if name in _CALLED_BY.get(qualified, (name,)):
+            if _may_ask_for(qualified, name):
                 return False
         elif klass.decorator_list or klass.keywords or _looks_up(where, name):
             return False
     return True
+
+
+def _may_ask_for(base: str, name: str) -> bool:
+    """Whether a class that the project does not define may call a method of this name."""
+    if base.startswith(_LIGHTNING) and base.rpartition(".")[2] in _OF_LIGHTNING:
+        return name in HOOKS or name.startswith(_BY_TRAINERS)
+    return name in _CALLED_BY.get(base, (name,))
 
 
 def keeps_no_list(context: Context, owner: ast.ClassDef) -> bool:

@@ -392,3 +392,33 @@ def test_what_goes_over_the_keys_of_a_batch_moves_none_of_it(cli: Cli, project: 
     assert is_chosen(cli, project, program[:start] + loop)
     table = loop.replace("in batch]", "in batch.values()]")
     assert not is_chosen(cli, project, program[:start] + table)
+
+
+LOADER = "\n\ndef loader():\n    return DataLoader(Series(), batch_size=2)\n"
+TRAINS = """\
+import torch
+
+from data import loader
+from engine import train
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = torch.nn.Linear(8, 8).to(device)
+train(net, loader(), device)
+"""
+MOVES = """\
+def train(net, batches, device):
+    for values, mask in batches:
+        mask = mask.to(device)
+        print((net(values.to(device)) * mask).sum())
+"""
+
+
+def test_a_data_set_that_another_file_makes_is_that_of_a_program_that_names_none(
+    cli: Cli, project: Path
+) -> None:
+    (project / "engine.py").write_text(MOVES)
+    data = DATA.replace("import Dataset", "import DataLoader, Dataset") + LOADER
+    only = ("--select", "MPS103")
+    assert not is_ported(cli, project, data, TRAINS, *only)
+    narrow = data.replace("np.ones(8)", "np.ones(8, dtype=np.float32)")
+    assert is_ported(cli, project, narrow, TRAINS, *only)

@@ -109,11 +109,9 @@ class Context:
 
     @cached_property
     def devices(self) -> Devices:
-        return Devices(self.index, self.names, self.flow, self.values, self._defined_elsewhere)
-
-    def _defined_elsewhere(self, qualified: str) -> ast.AST | None:
-        found = self.definition_elsewhere(qualified, _OF_DEVICES)
-        return found.bindings[0].node if found is not None and len(found.bindings) == 1 else None
+        # Not a method of its own: in a circle all of it would outlive the check of its file.
+        find = partial(_defined, self.elsewhere, self.source.path)
+        return Devices(self.index, self.names, self.flow, self.values, find)
 
     @cached_property
     def dtypes(self) -> DTypes:
@@ -385,3 +383,11 @@ def _places_nothing(held: weakref.ref[Context], qualified: str) -> bool:
         return False
     is_class = isinstance(found.bindings[0].node, ast.ClassDef)
     return is_class and not found.context.placement.file_uses_devices
+
+
+def _defined(elsewhere: Elsewhere | None, path: str, qualified: str) -> ast.AST | None:
+    """What an imported name is in a file of the project that speaks of devices."""
+    if elsewhere is None or qualified.startswith("torch."):
+        return None
+    found = elsewhere.definition(path, qualified, _OF_DEVICES)
+    return found.bindings[0].node if found is not None and len(found.bindings) == 1 else None

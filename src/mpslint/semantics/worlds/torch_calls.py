@@ -202,10 +202,11 @@ class TorchCalls(Makers, Calls):
         return UNK
 
     def _is_process(self, number: ast.expr) -> bool:
-        """Whether this is the number of a process, or a name to which only such are bound."""
-        if process_number(number) or not isinstance(number, ast.Name):
-            return process_number(number)
+        """Whether this is the number of a process, or a name to which only such are bound. Who
+        writes `local_rank = 0` for where no launcher says it runs as one process, too."""
         scope = self.frame.function.node if self.frame.function is not None else self.tree
+        if process_number(number) or not isinstance(number, ast.Name):
+            return process_number(number) and not _is_first_by_default(number, scope)
         if scope not in self.process_numbers:
             self.process_numbers[scope] = _process_names(scope)
         return number.id in self.process_numbers[scope]
@@ -465,6 +466,20 @@ def _process_names(scope: ast.AST) -> frozenset[str]:
             for name in names:
                 bound[name] = bound.get(name, True) and is_number
     return frozenset(name for name, is_number in bound.items() if is_number)
+
+
+def _is_first_by_default(number: ast.expr, scope: ast.AST) -> bool:
+    """Whether a name for the number of a process is bound to that of the first one as well."""
+    return isinstance(number, ast.Name) and any(
+        isinstance(item, ast.Assign | ast.AnnAssign)
+        and isinstance(item.value, ast.Constant)
+        and item.value.value == 0
+        and any(
+            isinstance(one, ast.Name) and one.id == number.id
+            for one in (item.targets if isinstance(item, ast.Assign) else [item.target])
+        )
+        for item in ast.walk(scope)
+    )
 
 
 def _within(wrapper: ast.Call, atom: Atom) -> Atom:

@@ -95,7 +95,7 @@ from mpslint.semantics.reads.part_copies import PartCopy, part_copies
 from mpslint.semantics.reads.put_away import is_added_up, is_put_away, uses_of
 from mpslint.semantics.steps.given_in_steps import parameters_given
 from mpslint.semantics.steps.handed_tensors import is_made_of_handed
-from mpslint.semantics.steps.step_runs import first_of_runs, most_in_one_turn
+from mpslint.semantics.steps.step_runs import first_of_runs, joined_by_tables, most_in_one_turn
 from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
@@ -369,7 +369,7 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
     """Copies at the steps of training."""
     if not trains_on_device(context):
         return
-    for steps in first_of_runs(context, list(_copies(context))):
+    for steps in joined_by_tables(context, first_of_runs(context, list(_copies(context)))):
         call, _, turns = steps[0]
         assert isinstance(call, ast.Call)
         assert isinstance(call.func, ast.Attribute)

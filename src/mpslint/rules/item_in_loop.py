@@ -123,7 +123,7 @@ from mpslint.semantics.reads.number_reads import (
 )
 from mpslint.semantics.reads.own_numbers import own_numbers, own_of
 from mpslint.semantics.reads.reading_callees import calls_that_read
-from mpslint.semantics.steps.step_runs import first_of_runs, most_in_one_turn
+from mpslint.semantics.steps.step_runs import first_of_runs, joined_by_tables, most_in_one_turn
 from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
@@ -222,9 +222,12 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
     """Runs of reads at each step of training."""
     if not trains_on_device(context):
         return
-    for run in first_of_runs(context, list(reads_at_steps(context))):
-        if any(is_asked_anyway(context, read) for read in run):
-            continue
+    runs = [
+        run
+        for run in first_of_runs(context, list(reads_at_steps(context)))
+        if not any(is_asked_anyway(context, read) for read in run)
+    ]
+    for run in joined_by_tables(context, runs):
         reads = [*reads_ahead(context, run[0]), *run]
         count = most_in_one_turn(context, reads)
         more = f" (the first of {count} reads)" if count > 1 else ""

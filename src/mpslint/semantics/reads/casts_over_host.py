@@ -81,10 +81,10 @@ def _goes_back(context: Context, call: ast.Call) -> ast.Call | None:
     target = parent.targets[0]
     uses = list(reads_of(context, target)) if isinstance(target, ast.Name) else []
     asked = context.index.parents[uses[0]] if len(uses) == 1 else None
-    move = context.index.parents[asked] if isinstance(asked, ast.Attribute) else None
-    if isinstance(move, ast.Call) and isinstance(asked, ast.Attribute):
-        return move if _moves(context, move, asked) else None
-    return None
+    if not isinstance(asked, ast.Attribute):
+        return None
+    move = context.index.parents[asked]
+    return move if isinstance(move, ast.Call) and _moves(context, move, asked) else None
 
 
 def _moves(context: Context, call: ast.Call, function: ast.Attribute) -> bool:

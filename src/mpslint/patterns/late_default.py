@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.patterns.text import indent_unit, insert, replace
+from mpslint.semantics.syntax.index import FUNCTIONS
 from mpslint.semantics.syntax.parameters import defaults_of, given_for
 
 if TYPE_CHECKING:
@@ -152,13 +153,25 @@ def _may_be_given_none(context: Context, function: FunctionNode, parameter: ast.
         for item in call.keywords
         if item.arg == name
     ]
-    defaults = [
-        value
-        for other in context.index.of(ast.FunctionDef)
-        for one, value in defaults_of(other.args)
-        if one.arg == name
-    ]
-    return any(isinstance(one, ast.Constant) and one.value is None for one in (*given, *defaults))
+    return any(
+        one is not None and (_is_none(one) or _stands_for_none(context, one)) for one in given
+    )
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _stands_for_none(context: Context, given: ast.expr) -> bool:
+    """Whether what a function of the file hands on is a parameter of it that may be None, and of
+    which it does not ask that itself."""
+    function = context.index.function(given) if isinstance(given, ast.Name) else None
+    if not isinstance(given, ast.Name) or not isinstance(function, FUNCTIONS):
+        return False
+    return any(
+        one.arg == given.id and _is_none(value) and not _means_another(context, one)
+        for one, value in defaults_of(function.args)
+    )
 
 
 def _says_nothing(statement: ast.stmt) -> bool:

@@ -4,11 +4,14 @@
 Flags `torch.cuda.manual_seed`, `manual_seed_all`, `seed` and `seed_all` in functions (and modules)
 that do not also call `torch.manual_seed` or `torch.mps.manual_seed`. Also where the call is the arm
 for CUDA of a dispatch which has arms for other accelerators, none for MPS and no `else`, in a file
-that calls neither.
+that calls neither. And, once in a file that uses a device, `torch.cuda.get_rng_state` and
+`set_rng_state` (or `..._all`) in an arm for CUDA where the state of MPS's generator is neither kept
+nor put back.
 
 ## Why is this bad?
 Off CUDA the call is queued and forgotten, so the run is not reproducible on a Mac.
-`torch.manual_seed` seeds the CPU and every device.
+`torch.manual_seed` seeds the CPU and every device. `torch.get_rng_state` is the CPU's state alone:
+a run that goes on from a checkpoint draws other numbers on a Mac than one that was not interrupted.
 
 ## Example
 ```python
@@ -23,7 +26,8 @@ torch.manual_seed(seed)
 The call beside `torch.manual_seed`: it is superfluous then, but nothing is wrong. Code behind a
 test for CUDA or about CUDA; behind another library's function that by its name seeds all
 (`seed_everything`, `set_random_seed`, `set_deterministic`); and stand-ins for `torch.manual_seed`
-itself. Files that pytest takes for tests, where nothing of theirs is on a device.
+itself. Files that pytest takes for tests, where nothing of theirs is on a device. States of the
+generator that only tests keep.
 
 ## Fix safety
 Unsafe: `torch.manual_seed` also seeds the CPU's generator, which changes the numbers drawn there.
@@ -43,9 +47,16 @@ from mpslint.patterns.local_names import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.purpose.test_code import only_tests_run
 from mpslint.semantics.purpose.test_files import is_test_file
 from mpslint.semantics.worlds.events import Event
 
+_STATES = {
+    "torch.cuda.get_rng_state": "torch.mps.get_rng_state",
+    "torch.cuda.get_rng_state_all": "torch.mps.get_rng_state",
+    "torch.cuda.set_rng_state": "torch.mps.set_rng_state",
+    "torch.cuda.set_rng_state_all": "torch.mps.set_rng_state",
+}
 _PORTABLE = {
     "torch.cuda.manual_seed": "manual_seed",
     "torch.cuda.manual_seed_all": "manual_seed",
@@ -58,7 +69,7 @@ _PORTABLE = {
     "MPS204",
     "cuda-seed",
     severity=Severity.IGNORES,
-    triggers=(b"seed",),
+    triggers=(b"seed", b"rng_state"),
     also=((b"cuda",),),
     fix=Applicability.UNSAFE,
     unfixed="the call is part of more than a statement, or seeds what was not understood",
@@ -85,6 +96,32 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             f"{event.name}() does not seed MPS: torch.{portable}() seeds every device",
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(_seed_all, context, call, portable) if fixable else None,
+        )
+    yield from _states(context, rule)
+
+
+def _states(context: Context, rule: Rule) -> Iterator[Finding]:
+    """The first of the calls that keep or put back the state of CUDA's generator alone, where MPS
+    comes as well."""
+    if not context.placement.program_uses_devices:
+        return
+    found: dict[ast.AST, Event] = {}
+    for event in context.effects_alone:
+        told = event.name in _STATES and isinstance(event.node, ast.Call)
+        if told and not event.on_mac:
+            found.setdefault(event.node, event)
+    events = sorted(found.values(), key=lambda one: one.call.lineno)
+    for event in events[:1]:
+        if only_tests_run(context, event.call):
+            continue
+        counterpart = _STATES[event.name]
+        yield context.finding(
+            rule,
+            event.call.func,
+            f"{event.name}() leaves out the generator of MPS, so that a run which goes on draws"
+            f" other numbers there: {counterpart}() is its counterpart",
+            labels=tuple(context.label(one.call, "and here") for one in events[1:]),
+            unfixed="what is kept beside it, and under which name, is for its author to say",
         )
 
 

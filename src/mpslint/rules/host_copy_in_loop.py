@@ -17,7 +17,9 @@ anew from such tensors and its counter alone (`torch.where(overlap >= levels[i])
 in code that a loop runs again and again. In forward passes, and what they call: copies at each turn
 of a loop (`for part in target.t(): np.isin(part.cpu().numpy(), labels)`), and copies of the
 module's own parameters and buffers (`np.argwhere(self.indexes.data.cpu().numpy())`), which could be
-made where they change. A program uses a device also where it hands one to its
+made where they change. Everywhere in these, casts by a type of the CPU's tensors of what lies on
+the device and goes back there (`labels.type(torch.LongTensor).to(x.device)`; `labels.long()` would
+do). A program uses a device also where it hands one to its
 helpers (`featurize(batch, device)`).
 
 ## Why is this bad?
@@ -86,15 +88,17 @@ from mpslint.semantics.reads.batch_outputs import (
     reads_one_number,
     whole,
 )
+from mpslint.semantics.reads.casts_over_host import casts_over_host
 from mpslint.semantics.reads.copies_in_forward import copies_in_loops, own_copies
 from mpslint.semantics.reads.element_reads import element_reads, is_given_in_a_step
 from mpslint.semantics.reads.fed_back import is_fed_back
-from mpslint.semantics.reads.gathering import gathered, is_of_memory, is_small, is_summed
+from mpslint.semantics.reads.gathering import gathered, is_small, is_summed
 from mpslint.semantics.reads.needless_copies import batch_back, read_under_switch
 from mpslint.semantics.reads.part_copies import PartCopy, part_copies
+from mpslint.semantics.reads.put_away import is_added_up, is_put_away, uses_of
 from mpslint.semantics.steps.given_in_steps import parameters_given
 from mpslint.semantics.steps.handed_tensors import is_made_of_handed
-from mpslint.semantics.steps.step_runs import first_of_runs, most_in_one_turn
+from mpslint.semantics.steps.step_runs import first_of_runs, joined_by_tables, most_in_one_turn
 from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
@@ -119,7 +123,7 @@ _METHODS = ("cpu", "to", "tolist", "numpy")
     "MPS304",
     "host-copy-in-loop",
     severity=Severity.SLOW,
-    triggers=(b".cpu(", b".to(", b".tolist(", b".numpy("),
+    triggers=(b".cpu(", b".to(", b".tolist(", b".numpy(", b".type("),
     also=((*TRAINING_WORDS[0], b"for", b"def "),),
     partly=True,
     unfixed="whether it may wait for the end of the loop is for its author to say",
@@ -138,7 +142,33 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for finding in _in_forward_passes(context, rule, told):
         told.update({finding.row, *(label.row for label in finding.labels)})
         yield finding
+    for finding in _by_types(context, rule):
+        if finding.row not in told:
+            yield finding
     yield from _in_parts(context, rule, told)
+
+
+def _by_types(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Casts by types of the CPU's tensors, of what goes back to the device."""
+    found = {cast.step.node: cast for cast in casts_over_host(context)}
+    for run in first_of_runs(context, [cast.step for cast in found.values()]):
+        first, _, turns = run[0]
+        if only_tests_run(context, first):
+            continue
+        method, looped = found[first].method, not isinstance(turns, FUNCTIONS)
+        when = _at_each_turn(context, turns) if looped else "in every forward pass"
+        yield context.finding_at(
+            rule,
+            *context.name_token(first.func),  # type: ignore[attr-defined]
+            f"this type is one of the CPU: copies there, waits, and copies back {when};"
+            f" `.{method}()` casts on the device",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(turns, "this runs again and again"),
+                *also_waiting(context, run),
+            ),
+            unfixed="what casts where the tensor lies is for its author to write",
+        )
 
 
 def _in_forward_passes(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
@@ -254,7 +284,7 @@ def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
     for loop, steps in whole_outputs.items():
         # One output that the turn works on as well is worked on where there is memory for it.
         plain = (
-            len(steps) > 1 or is_joined(context, steps[0].node) or _is_put_away(context, steps[0])
+            len(steps) > 1 or is_joined(context, steps[0].node) or is_put_away(context, steps[0])
         )
         if loop in by_loop or (plain and loop not in waiting):
             by_loop.setdefault(loop, []).extend(steps)
@@ -281,60 +311,10 @@ def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
                 *also_waiting(context, come),
             ),
             by_request=not all(
-                reads_one_number(context, one.node) or _is_added_up(context, one.node)
+                reads_one_number(context, one.node) or is_added_up(context, one.node)
                 for one in steps
             ),
         )
-
-
-def _is_added_up(context: Context, node: ast.expr) -> bool:
-    """`correct += hits.cpu().sum()`: a number, as `hits.sum().item()` is one, and no list that is
-    lengthened."""
-    statement = context.index.statement(node)
-    return (
-        is_summed(context, whole(context, node))
-        and isinstance(statement, ast.AugAssign)
-        and not any(
-            isinstance(parent, ast.List | ast.Tuple)
-            for parent in context.index.ancestors(node)
-            if context.index.within(parent, statement)
-        )
-    )
-
-
-def _is_put_away(context: Context, step: Step) -> bool:
-    """Whether a copy goes into a list as it is (`features.append(output.cpu().numpy())`), or into
-    what a method hands back."""
-    if isinstance(step.turns, FUNCTIONS):
-        return True
-    copy = whole(context, step.node)
-    parent = context.index.parents[copy]
-    if isinstance(parent, ast.Assign) and parent.value is copy:
-        uses = list(_uses_of(context, parent))
-        return bool(uses) and all(_goes_into_list(context, use) for use in uses)
-    return _goes_into_list(context, copy)
-
-
-def _uses_of(context: Context, statement: ast.Assign) -> Iterator[ast.Name]:
-    """Where the one name is read that `statement` gives a value."""
-    target = statement.targets[0]
-    if len(statement.targets) == 1 and isinstance(target, ast.Name):
-        for use in context.index.names.get(target.id, ()):
-            if isinstance(use.ctx, ast.Load) and any(
-                binding.node is statement for binding in context.flow.reaching(use)
-            ):
-                yield use
-
-
-def _goes_into_list(context: Context, node: ast.expr) -> bool:
-    """`features.append(output)`"""
-    parent = context.index.parents[node]
-    return (
-        isinstance(parent, ast.Call)
-        and isinstance(parent.func, ast.Attribute)
-        and parent.func.attr in ("append", "extend")
-        and is_of_memory(context, parent.func.value)
-    )
 
 
 def _needless(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
@@ -392,7 +372,7 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
     """Copies at the steps of training."""
     if not trains_on_device(context):
         return
-    for steps in first_of_runs(context, list(_copies(context))):
+    for steps in joined_by_tables(context, first_of_runs(context, list(_copies(context)))):
         call, _, turns = steps[0]
         assert isinstance(call, ast.Call)
         assert isinstance(call.func, ast.Attribute)
@@ -419,7 +399,7 @@ def _is_handed_back(context: Context, copy: ast.Call) -> bool:
     parent = context.index.parents[node]
     uses: list[ast.expr] = [node]
     if isinstance(parent, ast.Assign) and parent.value is node:
-        uses = list(_uses_of(context, parent))
+        uses = list(uses_of(context, parent))
     return bool(uses) and all(_is_returned(context, use) for use in uses)
 
 

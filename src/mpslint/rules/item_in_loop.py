@@ -27,23 +27,25 @@ or in what that calls in the project, counts like one that trains, whoever calls
 turn that reads a number waits. And a loop, whatever it is for, that reads a tensor of a device
 element by element (`t[i].item()`, `t[i].tolist()`, `if t[i]`, `if t[i] > 0`, `if t[i] in ends`, `[x
 for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`, `names[int(label)]` of
-`for *box, score, label in t`), where one copy before it would do, also where a caller in the file,
-or a step of training in another, hands the tensor over, a step of Lightning's has computed it, or a
-metric of torchmetrics is told it (`update`); and one that fills a tensor of the device with an
-element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function that it
-calls. Nor need a loop over the parameters of a model that reads a number of each gradient (`total
-+= p.grad.norm().item() ** 2`) train anything itself: the norms can be stacked and read once. In
-every forward pass, also outside loops: numbers that a module reads of its own parameters and
-buffers (`x / self.scale.item()`), and numbers of the host that it puts on the device itself only to
-read them back (`n = torch.as_tensor([n], device=x.device); ...; n = (n / processes()).item()`). In
-an evaluation (without gradients, with a model or batches of a device, or of what `.eval()` was
-called on before it): numbers that the loop reads at each turn only to add them up or to keep them
-(`correct += hits.sum().item()`, `meter.update(loss.item(), n)`, `losses.append(loss.item())`), also
-where each turn shows the sum in a text or a progress bar, and be it in the method that Lightning's
-trainer calls for each batch. In both: calls of a function of another file of the project, or of a
-method of what is made of a class there, that reads a number of the tensors that it is given (`acc
-+= get_accuracy(scores, y)`, `meters.update(**losses)`). And Python's own `max` and `min` of tensors
-in a forward pass, which compare them on the host.
+`for *box, score, label in t`, `counts[i, j] += 1` of a NumPy array for `i, j in zip(labels,
+guesses)`), where one copy before it would do, also where a caller in the file, or a step of
+training in another, hands the tensor over, a step of Lightning's has computed it, or a metric of
+torchmetrics is told it (`update`); and one that fills a tensor of the device with an element of a
+buffer (`torch.full(shape, self.alphas[i])`), itself or in a function that it calls. Nor need a loop
+over the parameters of a model that reads a number of each gradient (`total += p.grad.norm().item()
+** 2`) train anything itself: the norms can be stacked and read once. In every forward pass, also
+outside loops: numbers that a module reads of its own parameters and buffers (`x /
+self.scale.item()`), numbers that it reads only to hand them back or to keep them for others
+(`return loss, {"recon": recon.item()}`, `self.last = loss.item()`), and numbers of the host that it
+puts on the device itself only to read them back (`n = torch.as_tensor([n], device=x.device); ...; n
+= (n / processes()).item()`). In an evaluation (without gradients, with a model or batches of a
+device, or of what `.eval()` was called on before it): numbers that the loop reads at each turn only
+to add them up or to keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
+`losses.append(loss.item())`), also where each turn shows the sum in a text or a progress bar, and
+be it in the method that Lightning's trainer calls for each batch. In both: calls of a function of
+another file of the project, or of a method of what is made of a class there, that reads a number of
+the tensors that it is given (`acc += get_accuracy(scores, y)`, `meters.update(**losses)`). And
+Python's own `max` and `min` of tensors in a forward pass, which compare them on the host.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python
@@ -82,8 +84,9 @@ programs that never use another device (a file that trains what its callers hand
 that); values that are no tensors of torch (NumPy scalars, pandas, dictionaries' `.items()`); loops
 that wait on purpose at every step (`synchronize`, or a helper of the file that does so); functions
 that hand to NumPy as it is what comes from out of sight, since that is on the CPU then; in a
-forward pass, a read outside loops (a length that a shape needs) but for that of a parameter or
-buffer, arms for predictions alone (`if not self.training`), what is known to lie on the CPU.
+forward pass, a read outside loops that the pass needs (a length for a shape) but for that of a
+parameter or buffer, arms for predictions alone (`if not self.training`), what is known to lie on
+the CPU.
 
 ## Fix safety
 Unsafe: the sum is kept on the device in the tensor's precision instead of in a Python float.
@@ -111,6 +114,7 @@ from mpslint.semantics.reads.batch_outputs import is_evaluation
 from mpslint.semantics.reads.element_reads import ElementRead, element_reads
 from mpslint.semantics.reads.gathering import gathered
 from mpslint.semantics.reads.gradient_reads import GradientRead, gradient_reads
+from mpslint.semantics.reads.handed_back_numbers import handed_back_numbers
 from mpslint.semantics.reads.implicit_reads import compared
 from mpslint.semantics.reads.known_numbers import numbers_read_back
 from mpslint.semantics.reads.number_reads import (
@@ -121,9 +125,9 @@ from mpslint.semantics.reads.number_reads import (
     reads_at_steps,
     says_so,
 )
-from mpslint.semantics.reads.own_numbers import own_numbers
+from mpslint.semantics.reads.own_numbers import own_numbers, own_of
 from mpslint.semantics.reads.reading_callees import calls_that_read
-from mpslint.semantics.steps.step_runs import first_of_runs, most_in_one_turn
+from mpslint.semantics.steps.step_runs import first_of_runs, joined_by_tables, most_in_one_turn
 from mpslint.semantics.steps.steps import (
     TRAINING_WORDS,
     Step,
@@ -222,9 +226,14 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
     """Runs of reads at each step of training."""
     if not trains_on_device(context):
         return
-    for run in first_of_runs(context, list(reads_at_steps(context))):
-        if any(is_asked_anyway(context, read) or is_asked_for(context, read.node) for read in run):
-            continue
+    runs = [
+        run
+        for run in first_of_runs(context, list(reads_at_steps(context)))
+        if not any(
+            is_asked_anyway(context, read) or is_asked_for(context, read.node) for read in run
+        )
+    ]
+    for run in joined_by_tables(context, runs):
         reads = [*reads_ahead(context, run[0]), *run]
         count = most_in_one_turn(context, reads)
         more = f" (the first of {count} reads)" if count > 1 else ""
@@ -346,6 +355,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     yield from _compared_in_forward(context, rule)
     yield from _own_in_forward(context, rule)
     yield from _read_back(context, rule)
+    yield from _handed_back(context, rule)
     for loop, steps in reads.items():
         start, end = _token(context, steps[0].node)
         yield context.finding_at(
@@ -404,6 +414,33 @@ def _read_back(context: Context, rule: Rule) -> Iterator[Finding]:
             " forward pass: keep it there, or leave it here where one process runs",
             confidence=Confidence.INFERRED,
             labels=(context.label(function, "this runs in every forward pass"),),
+        )
+
+
+def _handed_back(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Numbers that a forward pass hands back, one for each run of reads."""
+    steps = [
+        step
+        for step in handed_back_numbers(context)
+        if not _is_told_at_steps(context, step.node, step.tensor)
+        and own_of(context, step.tensor) is None
+        and not only_tests_run(context, step.node)
+    ]
+    for run in first_of_runs(context, steps):
+        call, tensor, turns = run[0]
+        start, end = _token(context, call)
+        what = f"`{tensor.id}`" if isinstance(tensor, ast.Name) else "the tensor"
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            f"waits for a number in every forward pass, which only hands it back: hand back {what},"
+            " detached, and read it where it is shown",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(turns, "this runs in every forward pass"),
+                *also_waiting(context, run),
+            ),
         )
 
 

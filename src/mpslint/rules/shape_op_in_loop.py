@@ -7,14 +7,15 @@ way of a name and of `(errors < 1).float()`), or to be compared by a loss that m
 it (`F.mse_loss(guess[known], label[known])`, one of torch's or a function of the file that takes
 the mean of what it reckons element by element, also by names: `guess = guess[known]`), or to be
 reckoned with row by row until its mean is all that is left (a focal loss that leaves out labels),
-a parameter that is put under a mask (`x[hidden] = self.token`), and what a mask selects that the
-object makes once and keeps (`similarity[self.mask]`, in contrastive losses), at every step of a
-loop that trains and in every forward pass; what a mask selects at each turn of a loop without
-gradients that calls a model a number of times, such as a sampler (`for i in range(n): part =
-edges[:, edges[1] == i]; x = self.layer(x)`). In forward passes, and what they call: `nonzero`,
-`argwhere`, `torch.where(condition)`, `masked_select`, `unique` and other reads through a mask at
-each turn of a loop (`for row in mask: torch.nonzero(row)`). And such a call that asks once more for
-what one before it has found of the same tensor.
+what a mask selects only to be counted, where tensors are reckoned with the number (`n =
+len(loss[loss > 0])`, `loss.sum() / n`), a parameter that is put under a mask (`x[hidden] =
+self.token`), and what a mask selects that the object makes once and keeps (`similarity[self.mask]`,
+in contrastive losses), at every step of a loop that trains and in every forward pass; what a mask
+selects at each turn of a loop without gradients that calls a model a number of times, such as a
+sampler (`for i in range(n): part = edges[:, edges[1] == i]; x = self.layer(x)`). In forward passes,
+and what they call: `nonzero`, `argwhere`, `torch.where(condition)`, `masked_select`, `unique` and
+other reads through a mask at each turn of a loop (`for row in mask: torch.nonzero(row)`). And such
+a call that asks once more for what one before it has found of the same tensor.
 
 Opt-in (`--select MPS307`): `nonzero`, `argwhere`, `torch.where(condition)`, `masked_select`,
 `unique`, other reads through a mask (`x[mask]`), `repeat_interleave` with a tensor and `F.one_hot`

@@ -220,9 +220,9 @@ class ForwardPasses:
                     yield call, called
 
     def _functions(self, call: ast.Call) -> Iterator[FunctionNode]:
-        """What of this file `call` runs: a function by its name, a method by way of `self`, the
-        `forward` of a module that the object holds, what makes an object of a class, and a method
-        of one that has just been made."""
+        """What of this file `call` runs: a function by its name, a method by way of `self`, a
+        function or the `forward` of a module that the object holds, what makes an object of a
+        class, and a method of one that has just been made."""
         target = call.func
         if isinstance(target, ast.Name):
             for binding in self._names.bindings(target.id, target):
@@ -239,6 +239,7 @@ class ForwardPasses:
             yield from methods_named(klass, target.attr)
             for held in self._held(klass, target.attr):
                 yield from methods_named(held, "forward")
+            yield from self._held_functions(klass, target.attr)
         elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
             bindings = self._flow.reaching(target.value)
             given = bindings[0].value if len(bindings) == 1 else None
@@ -267,6 +268,17 @@ class ForwardPasses:
             ):
                 for binding in self._names.bindings(made.value.func.id, made.value.func):
                     if isinstance(binding.node, ast.ClassDef):
+                        yield binding.node
+
+    def _held_functions(self, klass: ast.ClassDef, attribute: str) -> Iterator[FunctionNode]:
+        """The functions of this file that `klass` keeps as `self.attribute`, to call them by it."""
+        for use in self._index.attributes.get(attribute, ()):
+            made = self._index.parents[use]
+            if not isinstance(use.ctx, ast.Store) or not self._index.within(use, klass):
+                continue
+            if isinstance(made, ast.Assign) and isinstance(made.value, ast.Name):
+                for binding in self._names.bindings(made.value.id, made.value):
+                    if isinstance(binding.node, FUNCTIONS):
                         yield binding.node
 
     def _given(self, function: FunctionNode, name: str) -> Iterator[ast.expr]:

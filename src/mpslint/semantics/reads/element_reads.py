@@ -17,14 +17,15 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.loops.intervals import turns_once
 from mpslint.semantics.loops.step_calls import called_by_name
 from mpslint.semantics.names.unpacked import bound_part
-from mpslint.semantics.steps.given_in_steps import is_made_of_given
-from mpslint.semantics.steps.handed_back import comes_from_device_work
-from mpslint.semantics.steps.steps import is_device_tensor
-from mpslint.semantics.steps.trainer_steps import (
-    is_told_a_metric,
-    is_trainer_evaluation,
-    is_trainer_step,
+from mpslint.semantics.reads.computed_there import (
+    is_computed_there,
+    is_of_a_trainer,
+    is_of_rows,
 )
+from mpslint.semantics.reads.implicit_reads import places_in_arrays
+from mpslint.semantics.steps.given_in_steps import is_made_of_given
+from mpslint.semantics.steps.steps import is_device_tensor
+from mpslint.semantics.steps.trainer_steps import is_told_a_metric
 from mpslint.semantics.syntax.expressions import argument, keyword, root_of
 from mpslint.semantics.syntax.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
 from mpslint.semantics.syntax.parameters import given_for
@@ -147,6 +148,7 @@ def _reads(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
         for call in index.calls.get(name, ()):
             if isinstance(call.func, ast.Name) and len(call.args) == 1:
                 yield call, call.args[0]
+    yield from places_in_arrays(context)
     for shown in index.of(ast.FormattedValue):
         if shown.format_spec is not None:
             yield shown.value, shown.value
@@ -192,16 +194,16 @@ def _walked(context: Context, name: ast.Name) -> tuple[ast.expr, Turning] | None
                         and (
                             _is_counted_row(context, tensor)
                             or (_is_row(context, tensor) and is_handed_over(context, tensor))
-                            or _is_of_rows(context, tensor)
+                            or is_of_rows(context, tensor)
                             or (is_told_a_metric(context, tensor) and _is_asked(context, name))
                         )
                     )
                     if isinstance(tensor, ast.Name) and may_be_a_table(context, tensor):
                         known = known and (
                             context.placement.on_accelerator(tensor)
-                            or _is_of_rows(context, tensor)
+                            or is_of_rows(context, tensor)
                             or (
-                                _is_of_a_trainer(context, tensor)
+                                is_of_a_trainer(context, tensor)
                                 and is_device_tensor(context, tensor)
                             )
                             or is_told_a_metric(context, tensor)
@@ -240,31 +242,6 @@ def _is_row(context: Context, node: ast.expr) -> bool:
         and isinstance(item.value, ast.Name)
         and context.placement.is_asked_as_tensor(item.value)
         for item in bindings
-    )
-
-
-def _is_of_rows(context: Context, node: ast.expr) -> bool:
-    """Whether the function asks `node` for what lies along several axes (`found[:, :4]`), or for a
-    part of a tensor (`found[i : i + 1].cpu()`), which no list has and no table."""
-    if not isinstance(node, ast.Name):
-        return False
-    function = context.index.function(node)
-    bindings = context.flow.reaching(node)
-    return any(
-        isinstance(part := context.index.parents[use], ast.Subscript)
-        and part.value is use
-        and _is_of_a_tensor(context, part)
-        and context.index.function(use) is function
-        and context.flow.reaching(use) == bindings
-        for use in context.index.names.get(node.id, ())
-    )
-
-
-def _is_of_a_tensor(context: Context, part: ast.Subscript) -> bool:
-    if isinstance(part.slice, ast.Tuple):
-        return any(isinstance(item, ast.Slice) for item in part.slice.elts)
-    return isinstance(part.slice, ast.Slice) and isinstance(
-        context.index.parents[part], ast.Attribute
     )
 
 
@@ -378,7 +355,7 @@ def _lies_there(context: Context, whole: ast.expr, loop: Turning) -> bool:
         return False
     if not context.placement.on_accelerator(whole):
         if not is_handed_over(context, whole) and not is_given_in_a_step(context, whole):
-            if not _is_computed_there(context, whole, root):
+            if not is_computed_there(context, whole, root):
                 return False
     bindings = context.flow.reaching(root)
     stored = [
@@ -387,58 +364,6 @@ def _lies_there(context: Context, whole: ast.expr, loop: Turning) -> bool:
         if isinstance(use.ctx, ast.Store) and context.index.within(use, loop)
     ]
     return bool(bindings) and not stored and not _is_filled(context, root, loop)
-
-
-def _is_computed_there(context: Context, whole: ast.expr, root: ast.Name) -> bool:
-    """Whether a kernel that is given a tensor of a device fills it, wherever that is: a model hands
-    it back, or the code around it copies to the host. Else it may be what a data set is made of."""
-    if is_device_tensor(context, whole) and (
-        context.values.of(whole).loss
-        or _copies_to_host(context, whole)
-        or _is_of_a_trainer(context, whole)
-    ):
-        return True
-    if context.values.of(root).kind is not Kind.UNKNOWN:
-        return False
-    if is_told_a_metric(context, root):
-        return True
-    return comes_from_device_work(context, root) or _is_one_of_many(context, root)
-
-
-def _is_one_of_many(context: Context, name: ast.Name) -> bool:
-    """`found` of `for i, found in enumerate(suppress(model(x)))`: of what something makes of a
-    device's tensors, a tensor for each of the batch."""
-    bindings = context.flow.reaching(name)
-    if not _is_of_rows(context, name) or any(item.kind != "for" for item in bindings):
-        return False
-    heads = [getattr(item.node, "iter", None) for item in bindings]
-    for head in heads:
-        if isinstance(head, ast.Call) and context.values.last_name(head.func) == "enumerate":
-            head = head.args[0] if head.args else None
-        if not isinstance(head, ast.Name) or not comes_from_device_work(context, head):
-            return False
-    return bool(heads)
-
-
-def _is_of_a_trainer(context: Context, node: ast.expr) -> bool:
-    """Whether this stands in a step that Lightning's trainer runs, which brings the batch and the
-    model to the device."""
-    function = context.index.function(node)
-    return function is not None and (
-        is_trainer_step(context, function) or is_trainer_evaluation(context, function)
-    )
-
-
-def _copies_to_host(context: Context, node: ast.expr) -> bool:
-    """Whether the function around `node`, or another method of its object, makes such a copy."""
-    around = context.index.enclosing(node, ast.ClassDef) or context.index.function(node)
-    return around is not None and any(
-        isinstance(call.func, ast.Attribute)
-        and not call.args
-        and context.index.within(call, around)
-        and not context.values.of(call.func.value).on_cpu
-        for call in context.index.calls.get("cpu", ())
-    )
 
 
 def is_handed_over(context: Context, node: ast.expr, depth: int = _CALLERS_FOLLOWED) -> bool:
@@ -477,7 +402,7 @@ def is_given_in_a_step(context: Context, node: ast.expr) -> bool:
         return False
     if any(binding.kind != "parameter" for binding in context.flow.reaching(node)):
         return False
-    if not _is_of_rows(context, node) and not context.placement.is_asked_as_tensor(node):
+    if not is_of_rows(context, node) and not context.placement.is_asked_as_tensor(node):
         return False
     return is_made_of_given(context, node)
 

@@ -163,6 +163,18 @@ def _asked_by(item: ast.Subscript) -> Iterator[ast.expr]:
             yield item.slice
 
 
+def places_in_arrays(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """`i` and `j` of `counts[i, j]` and `counts[i][j]`, with the whole: a place in an array of
+    NumPy's has to be a number of Python's, for which it asks what it is given."""
+    if b"numpy" not in context.source.data:
+        return
+    for item in context.index.of(ast.Subscript):
+        parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+        places = [part for part in parts if isinstance(part, ast.Name | ast.Subscript)]
+        if places and context.values.of(item.value).kind is Kind.NDARRAY:
+            yield from ((item, place) for place in places)
+
+
 def _is_list(context: Context, node: ast.expr) -> bool:
     """A list or tuple that this file writes out: a dictionary only hashes what it is asked for."""
     written = [node]

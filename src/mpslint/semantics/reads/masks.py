@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.packages.consumers import reads_of
+from mpslint.semantics.reads.counted_masks import is_only_counted
 from mpslint.semantics.reads.masked_losses import goes_into_loss, mask_of
 from mpslint.semantics.reads.masked_rows import ends_in_mean
 from mpslint.semantics.reads.own_numbers import is_own_vector
@@ -39,6 +40,7 @@ _FINITE = frozenset({"isnan", "isinf", "isfinite"})
 _JOINED = ast.BitAnd | ast.BitOr | ast.BitXor
 _CHOSEN = "`torch.where` selects without a size"
 _WEIGHED = "a sum over all that the mask weighs needs no size"
+_COUNTED = "only their number is needed, which is the sum of the mask"
 _BY_LOSS = "`torch.where` can put there what adds nothing to the loss"
 _NAMES_FOLLOWED = 2
 """`valid = target > 0`, `valid = valid & (target < top)`, and the index: more is rare."""
@@ -70,6 +72,8 @@ def needless_selections(
             continue
         if _is_reduced(context, call):
             instead = _WEIGHED
+        elif is_only_counted(context, call):
+            instead = _COUNTED
         elif goes_into_loss(context, call, mask):
             instead = _BY_LOSS
         else:
@@ -93,6 +97,8 @@ def _instead(context: Context, item: ast.Subscript) -> str:
         return ""
     if _is_reduced(context, item):
         return _WEIGHED
+    if is_only_counted(context, item):
+        return _COUNTED
     if goes_into_loss(context, item, item.slice):
         return _BY_LOSS
     return _WEIGHED if ends_in_mean(context, item) else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.steps.steps import Step
@@ -11,6 +11,9 @@ from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+
+_KEEPING = ("append", "update", "add")
+"""Methods of lists and meters that keep what they are given."""
 
 
 def first_of_runs(context: Context, steps: list[Step]) -> Iterator[list[Step]]:
@@ -29,6 +32,42 @@ def first_of_runs(context: Context, steps: list[Step]) -> Iterator[list[Step]]:
         group.append(step)
     if group:
         yield group
+
+
+def joined_by_tables(context: Context, runs: Iterable[list[Step]]) -> Iterator[list[Step]]:
+    """Runs of one turn whose reads all go into one table, together: `metrics["flat"] +=
+    flat.item()`, and further down `metrics["pod"] += pod.item()`. One change mends them all, a
+    table that holds tensors."""
+    joined: dict[tuple[ast.AST, str], list[Step]] = {}
+    others: list[list[Step]] = []
+    for run in runs:
+        tables = {_table(context, step.node) for step in run}
+        table = tables.pop() if len(tables) == 1 else None
+        if table is None:
+            others.append(run)
+        else:
+            joined.setdefault((run[0].turns, table), []).extend(run)
+    yield from sorted(
+        [*others, *joined.values()], key=lambda run: (run[0].node.lineno, run[0].node.col_offset)
+    )
+
+
+def _table(context: Context, node: ast.AST) -> str | None:
+    """`self.metrics` of `self.metrics["flat"] += node` and of `self.metrics["flat"].append(node)`,
+    as it is spelled; None: what is read goes elsewhere."""
+    statement = context.index.statement(node)
+    target: ast.AST | None = None
+    if isinstance(statement, ast.AugAssign):
+        target = statement.target
+    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        kept = isinstance(function, ast.Attribute) and function.attr in _KEEPING
+        target = function.value if kept else None  # type: ignore[attr-defined]
+    if not isinstance(target, ast.Subscript) or context.index.within(node, target):
+        return None
+    return ast.unparse(target.value)
 
 
 def most_in_one_turn(context: Context, steps: list[Step]) -> int:

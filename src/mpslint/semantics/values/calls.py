@@ -129,6 +129,10 @@ class CallValues:
             return Value(Kind.SCALER)
         if name.startswith("torch.utils.data."):
             return Value(Kind.STREAMED) if last == "DataLoader" else Value(Kind.DATASET)
+        if name == "torch.autograd.Variable" and node.args:
+            # It hands back the tensor that it is given, and raises for anything else.
+            given = self._values.of(node.args[0])
+            return given if given.kind is Kind.TENSOR else Value(Kind.TENSOR, given.devices)
         if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
             source = self._values.of(node.args[0]) if node.args else UNKNOWN
             return Value(Kind.TENSOR, source.devices)

@@ -156,14 +156,7 @@ class Parameters(Expressions):
                 return unknown
             return atom.but(maybe=True)
         value = self._outside(function, default)
-        return lift(
-            lambda atom: (
-                atom.but(maybe=True)
-                if atom.kind in (DEVICE, MAPPING)
-                else (atom if atom.tests else unknown if atom.kind in (CONST, UNKNOWN) else atom)
-            ),
-            value,
-        )
+        return lift(partial(_may_be_other, unknown), value)
 
     def _outside(self, function: Function, node: ast.expr) -> Value:
         """What an expression is that stands for nothing of the function's own."""
@@ -183,6 +176,22 @@ class Parameters(Expressions):
             for taken in replacements(function.node, name, default)
             for _, atom in cases_of(self._outside(function, taken), MACS)
         )
+
+
+def _may_be_other(unknown: Atom, atom: Atom) -> Atom:
+    """A default in whose place callers may give something else; of a list of devices, other ones
+    (`devices=["cpu"]`)."""
+    if atom.kind in (DEVICE, MAPPING):
+        return atom.but(maybe=True)
+    if atom.kind == SEQUENCE and atom.v and all(map(_is_device, atom.v)):
+        return atom.but(v=tuple(lift(lambda part: part.but(maybe=True), item) for item in atom.v))
+    return unknown if atom.kind in (CONST, UNKNOWN) and not atom.tests else atom
+
+
+def _is_device(item: Value) -> bool:
+    """Whether a part of a list is a device, or names one."""
+    atom = one(item, ALL)
+    return atom.kind == DEVICE or (atom.kind == CONST and atom.v == "cpu")
 
 
 def _one_thing(symbol: Symbol, atom: Atom) -> Atom:

@@ -7,9 +7,8 @@ from functools import partial
 
 from mpslint.facts import machines as facts
 from mpslint.facts.complex_numbers import made_by_torch
-from mpslint.facts.priors import call_worlds, names_process
+from mpslint.facts.priors import call_worlds
 from mpslint.facts.runtime import cuda_names
-from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.worlds.calls import Calls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.kernels import EXTENSION_LOADERS, needs_nvcc
@@ -18,6 +17,11 @@ from mpslint.semantics.worlds.machines import ALL, CPU, MAC, MACS, NVIDIA, PORTE
 from mpslint.semantics.worlds.makers import Makers
 from mpslint.semantics.worlds.numbers import collated, tells
 from mpslint.semantics.worlds.placing import ACCELERATOR
+from mpslint.semantics.worlds.process_numbers import (
+    is_first_by_default,
+    process_names,
+    process_number,
+)
 from mpslint.semantics.worlds.registering import kernel_for
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
@@ -209,12 +213,13 @@ class TorchCalls(Makers, Calls):
         return UNK
 
     def _is_process(self, number: ast.expr) -> bool:
-        """Whether this is the number of a process, or a name to which only such are bound."""
-        if process_number(number) or not isinstance(number, ast.Name):
-            return process_number(number)
+        """Whether this is the number of a process, or a name to which only such are bound. Who
+        writes `local_rank = 0` for where no launcher says it runs as one process, too."""
         scope = self.frame.function.node if self.frame.function is not None else self.tree
+        if process_number(number) or not isinstance(number, ast.Name):
+            return process_number(number) and not is_first_by_default(number, scope)
         if scope not in self.process_numbers:
-            self.process_numbers[scope] = _process_names(scope)
+            self.process_numbers[scope] = process_names(scope)
         return number.id in self.process_numbers[scope]
 
     def _default_type(self, node: ast.Call, args: list[Value]) -> None:
@@ -449,29 +454,6 @@ class TorchCalls(Makers, Calls):
             ),
             tensors[0],
         )
-
-
-def process_number(node: ast.expr) -> bool:
-    """Whether an expression reads the number of a process: a rank, `os.environ["LOCAL_RANK"]`."""
-    for item in ast.walk(node):
-        word = last_name(item)
-        if isinstance(item, ast.Constant) and isinstance(item.value, str):
-            word = item.value
-        if word is not None and names_process(word):
-            return True
-    return False
-
-
-def _process_names(scope: ast.AST) -> frozenset[str]:
-    """The names to which only numbers of processes are bound."""
-    bound: dict[str, bool] = {}
-    for item in ast.walk(scope):
-        if isinstance(item, ast.Assign):
-            names = [one.id for one in item.targets if isinstance(one, ast.Name)]
-            is_number = bool(names) and process_number(item.value)
-            for name in names:
-                bound[name] = bound.get(name, True) and is_number
-    return frozenset(name for name, is_number in bound.items() if is_number)
 
 
 def _records_cuda(args: list[Value], keywords: Env) -> bool:

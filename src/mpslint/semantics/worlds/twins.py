@@ -23,6 +23,8 @@ TOLD = (
 )
 CASTING = frozenset({Kind.AUTOCAST, Kind.UNCAST, Kind.SCALED})
 """Mixed precision."""
+_LEFT_OPEN = ("wait", "release", "state", "kept state")
+"""What a program that chooses MPS has not thereby decided."""
 _BY_NAME = (Kind.EFFECT, Kind.CHOSEN)
 
 
@@ -63,8 +65,8 @@ def _is_decided(event: Event, run: Interpreter, other: set[int]) -> bool:
     if event.arm and (event.function, event.arm) in run.asking_mps:
         return event.arm not in other
     before = event.tests & run.mps_tests
-    if effect_of(event) == "wait" and not event.tests.isdisjoint(run.device_tests):
-        # What has chosen the device has not said who waits for it.
+    if effect_of(event) in _LEFT_OPEN and not event.tests.isdisjoint(run.device_tests):
+        # What has chosen the device has not said who waits for it, or lets go of its memory.
         before &= run.device_tests
     return bool(before)
 

@@ -70,8 +70,9 @@ def _is_changed(context: Context, use: ast.Attribute) -> bool:
         return False
     if isinstance(around, ast.Subscript):
         return around.value is use and not isinstance(around.ctx, ast.Load)
-    is_method = isinstance(around, ast.Attribute) and around.value is use
-    return is_method and around.attr.endswith("_") and not around.attr.endswith("__")  # type: ignore[union-attr]
+    if not isinstance(around, ast.Attribute) or around.value is not use:
+        return False
+    return around.attr.endswith("_") and not around.attr.endswith("__")
 
 
 def _given(context: Context, owner: ast.ClassDef, name: str) -> Iterator[ast.expr | None]:

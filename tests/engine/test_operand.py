@@ -31,7 +31,7 @@ def test_a_file_that_cannot_go_to_mps_still_follows_its_operands(source: SourceF
 def test_check_says_so(source: SourceFile) -> None:
     levels = {one.row: one.applicability for one in lint(source, Settings())}
     assert levels[10] is Applicability.SAFE
-    assert levels[3] is Applicability.UNSAFE
+    assert levels[3] is None  # It is known to end there.
 
 
 def test_a_file_that_waits_for_another_is_fixed_in_the_same_run(cli: Cli, project: Path) -> None:

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices.devices_at_hand import DeviceName
 
+# Fact: lightning/pytorch/core/hooks.py, `ModelHooks`: what a trainer calls of a module that it has
+# moved to its device.
+_HOOKS = frozenset(
+    f"on_{stage}_{when}"
+    for stage in ("train", "validation", "test", "predict")
+    for when in ("start", "end", "epoch_start", "epoch_end")
+)
+
 
 def device_of_trained(context: Context, node: ast.AST) -> str | None:
     """`self.device` of a module of Lightning's, to which its trainer has moved it, in a step that
@@ -32,7 +40,8 @@ def device_of_trained(context: Context, node: ast.AST) -> str | None:
     if not isinstance(owner, ast.ClassDef) or not isinstance(function, FUNCTIONS):
         return None
     # What others may call as well runs where they have put the module.
-    if not is_trainer_step(context, function) and not is_trainer_evaluation(context, function):
+    is_step = is_trainer_step(context, function) or is_trainer_evaluation(context, function)
+    if not is_step and function.name not in _HOOKS:
         return None
     if not function.args.args or function.args.args[0].arg != "self":
         return None

@@ -17,11 +17,12 @@ from mpslint.semantics.steps.trainer_steps import (
     is_trainer_step,
 )
 from mpslint.semantics.syntax.index import FUNCTIONS
-from mpslint.semantics.syntax.parameters import defaults_of
+from mpslint.semantics.syntax.parameters import defaults_of, given_for
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices.devices_at_hand import DeviceName
+    from mpslint.semantics.syntax.index import FunctionNode
 
 # Fact: lightning/pytorch/core/hooks.py, `ModelHooks`: what a trainer calls of a module that it has
 # moved to its device.
@@ -64,9 +65,33 @@ def is_cuda_by_default(context: Context, device: DeviceName) -> bool:
     if not isinstance(value, ast.Name):
         return False
     bindings = context.flow.reaching(value)
-    return len(bindings) == 1 and any(
-        one is bindings[0].node and picks_cuda(context, default)
-        for one, default in defaults_of(function.args)
+    return (
+        len(bindings) == 1
+        and any(
+            one is bindings[0].node and picks_cuda(context, default)
+            for one, default in defaults_of(function.args)
+        )
+        and not _is_told_otherwise(context, device.attribute, function, value.id)
+    )
+
+
+def _is_told_otherwise(
+    context: Context, attribute: ast.Attribute, function: FunctionNode, name: str
+) -> bool:
+    """Whether somebody asks for another device: by an attribute of an object, or in a call of the
+    constructor, be it that of a subclass."""
+    stores = context.index.attributes.get(attribute.attr, ())
+    if any(isinstance(one.ctx, ast.Store) and one is not attribute for one in stores):
+        return True
+    owner = context.index.parents[function]
+    known = owner.name if isinstance(owner, ast.ClassDef) else ""
+    others = context.elsewhere.calls(context.source.path, known) if context.elsewhere else ()
+    own = (*context.index.calls.get(known, ()), *context.index.calls.get("__init__", ()))
+    return any(
+        given_for(function.args, call, name, skipped=1) is not None
+        or any(one.arg is None for one in call.keywords)
+        for call in (*own, *others)
+        if call is not None
     )
 
 

@@ -9,6 +9,7 @@ from mpslint.facts import machines as facts
 from mpslint.facts.complex_numbers import made_by_torch
 from mpslint.facts.priors import call_worlds
 from mpslint.facts.runtime import cuda_names
+from mpslint.semantics.syntax.expressions import last_name
 from mpslint.semantics.worlds.calls import Calls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.kernels import EXTENSION_LOADERS, needs_nvcc
@@ -142,7 +143,9 @@ class TorchCalls(Makers, Calls):
             self._default_type(node, args)
             return UNK
         if name == _PROFILER and self.frame.refused and _records_cuda(args, keywords):
-            self.owned(NVIDIA)  # Who refuses other machines is about CUDA's kernels.
+            # Who refuses other machines is about CUDA's kernels, unless something comes of it.
+            if not any(last_name(one) == "save" for one in ast.walk(self.tree)):
+                self.owned(NVIDIA)
             return UNK
         if name == "torch.distributed.is_initialized" and not self.names_gloo:
             return self._has_group(node)
